@@ -1,10 +1,10 @@
-import { ruleFor, rulesInForce, type AccessRule } from '../core/module/access-rules.js';
-import type { ExplainHandler } from '../core/module/explain.js';
-import { DECLINED, OK, type Handler, type HttpHandlers, type LocationScope, type Result } from '../core/module/http.js';
-import { httpModule } from '../core/module/manifest.js';
-import { clients } from '../core/module/network.js';
-import { Log } from '../core/module/services.js';
-import { directive } from '../core/module/spec.js';
+import { ruleFor, rulesInForce, type AccessRule } from '../../core/toolkit/access-rules.js';
+import type { ExplainHandler } from '../../core/contract/explain.js';
+import { DECLINED, OK, type Handler, type HttpHandlers, type LocationScope, type Result } from '../../core/contract/http.js';
+import { httpModule } from '../../core/contract/manifest.js';
+import { clients } from '../../core/contract/network.js';
+import { Log } from '../../core/contract/log.js';
+import { directive } from '../../core/contract/spec.js';
 
 const rule = directive({
   in: ['http', 'server', 'location', 'limit_except'],

@@ -1,9 +1,9 @@
-import { ruleFor, rulesInForce } from '../core/module/access-rules.js';
-import { streamModule } from '../core/module/manifest.js';
-import { clients } from '../core/module/network.js';
-import { Log } from '../core/module/services.js';
-import { directive } from '../core/module/spec.js';
-import { DECLINED, OK, STREAM_FORBIDDEN, type StreamHandlers, type StreamScope } from '../core/module/stream.js';
+import { ruleFor, rulesInForce } from '../../core/toolkit/access-rules.js';
+import { streamModule } from '../../core/contract/manifest.js';
+import { clients } from '../../core/contract/network.js';
+import { Log } from '../../core/contract/log.js';
+import { directive } from '../../core/contract/spec.js';
+import { DECLINED, OK, STREAM_FORBIDDEN, type StreamHandlers, type StreamScope } from '../../core/contract/stream.js';
 
 const rule = directive({
   in: ['stream', 'stream server'],

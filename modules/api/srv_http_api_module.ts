@@ -1,14 +1,17 @@
-import type { ApiAccessSettings, ApiLimit } from '../core/module/api-access.js';
-import { accessRules, type Decision } from '../core/module/access-rules.js';
-import { flag, number, rest, template, text, time } from '../core/module/args.js';
-import { BasicAuthentication } from '../core/module/basic-authentication.js';
-import { DECLINED, OK, type Handler, type HttpHandlers, type LocationScope, type Scope } from '../core/module/http.js';
-import { httpModule, type HttpModule } from '../core/module/manifest.js';
-import { method, methodSet } from '../core/module/method.js';
-import { clients } from '../core/module/network.js';
-import { ApiRoutes, Log, LogFiles, type ApiPlace, type LogFile } from '../core/module/services.js';
-import { directive, type Conf } from '../core/module/spec.js';
-import type { Directive } from '../core/module/tree.js';
+import type { ApiAccessSettings, ApiLimit } from '../../core/contract/api-access.js';
+import { accessRules, type Decision } from '../../core/toolkit/access-rules.js';
+import { flag, number, rest, template, text, time } from '../../core/contract/args.js';
+import { BasicAuthentication } from '../../core/toolkit/basic-authentication.js';
+import { DECLINED, OK, type Handler, type HttpHandlers, type LocationScope, type Scope } from '../../core/contract/http.js';
+import { httpModule, type HttpModule } from '../../core/contract/manifest.js';
+import { method, methodSet } from '../../core/contract/method.js';
+import { clients } from '../../core/contract/network.js';
+import { openLog } from '../../core/toolkit/open-log.js';
+import { ApiRoutes, type ApiPlace } from '../../core/contract/api-routes.js';
+import { Log } from '../../core/contract/log.js';
+import { LogFiles, type LogFile } from '../../core/contract/log-files.js';
+import { directive, type Conf } from '../../core/contract/spec.js';
+import type { Directive } from '../../core/contract/tree.js';
 
 const IN = ['http', 'server', 'location'] as const;
 
@@ -54,7 +57,7 @@ const directives = {
     in: IN,
     args: { certificate: text('subject | sha256:fingerprint'), scopes: rest(text('scope')) },
     many: true,
-    doc: 'What the owner of a client certificate may do (ssl_verify_client): by the subject, in the form of $ssl_client_s_dn, or the fingerprint.',
+    doc: 'Scopes of a client certificate (ssl_verify_client), named by its subject, in the form of $ssl_client_s_dn, or by its fingerprint.',
   }),
   api_read_only: directive({
     in: IN,
@@ -66,23 +69,23 @@ const directives = {
     in: IN,
     args: { count: number({ min: 0 }), within: time() },
     default: '10 1m',
-    doc: 'Number of failed attempts to authenticate that a client address has within a time; further ones get 429. 0 is no limit.',
+    doc: 'Number of failed attempts to authenticate that a client address has within a time; further ones get 429. 0: no limit.',
   }),
   api_audit_log: directive({
     in: IN,
     args: text('file | off'),
     default: 'off',
-    doc: 'File that gets a line of JSON for each call of the API with a method other than GET, HEAD and OPTIONS: who, when, what.',
+    doc: 'File (mode 0600) that gets a line of JSON for each call of the API with a method other than GET, HEAD and OPTIONS: who, when, what.',
   }),
 };
 
 type ApiScope = LocationScope<typeof directives>;
 type LimitConf = Conf<typeof directives>['api_limit_except'][number];
 
-/** The REST API as the content of a location of a control-plane server, and who may use it: `location /api { dyn_module_api; }`. */
+/** The REST API in a location of a control-plane server, and access to it: `location /api { dyn_module_api; }`. */
 @httpModule({ name: 'srv_http_api_module', api: 1, plane: 'control', directives })
 export class ModuleApi implements HttpModule {
-  /** The locations in force that hold the API, by the id of their server. */
+  /** The current locations that hold the API, by the id of their server. */
   readonly #places = new Map<number, Set<ApiPlace>>();
 
   constructor(
@@ -134,14 +137,8 @@ export class ModuleApi implements HttpModule {
   #auditLog(scope: ApiScope): LogFile | undefined {
     const { api_audit_log: name } = scope.conf;
     if (name === 'off') return undefined;
-    if (name.startsWith('syslog:')) scope.fail(`unsupported log "${name}"`, 'api_audit_log', 'write to a file');
-    try {
-      const file = this.files.open(scope.args.path(name), (reason) => this.log.write('alert', `the audit log lacks lines: ${reason}`));
-      scope.register({ abort: () => file.close(true), release: () => file.close() });
-      return file;
-    } catch (error) {
-      return scope.fail((error as Error).message, 'api_audit_log');
-    }
+    const onLost = (reason: string): void => this.log.write('alert', `the audit log lacks lines: ${reason}`);
+    return openLog(scope, this.files, { name, place: 'api_audit_log', onLost, secret: true, makesFolder: true });
   }
 
   /** Requests that no location was found for get the error body of the API as well, where the server has such a location. */
@@ -156,7 +153,7 @@ export class ModuleApi implements HttpModule {
     };
   }
 
-  /** Makes a location known while it is in force: its server may be the same from before to after. */
+  /** Makes a location known while it is active: its server may be the same from before to after. */
   #announce(place: ApiPlace): void {
     let outer: Scope | undefined = place.scope;
     while (outer !== undefined && outer.kind !== 'server') outer = outer.parent;

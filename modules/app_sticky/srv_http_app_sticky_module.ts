@@ -1,12 +1,12 @@
-import type { Affinity } from '../core/module/affinity.js';
-import { argType } from '../core/module/arg-type.js';
-import { param, time, zone, type ZoneSize } from '../core/module/args.js';
-import type { UpstreamScope } from '../core/module/balancer.js';
-import type { HttpRequest } from '../core/module/http.js';
-import { LearnedSessions, SESSION_FIELDS } from '../core/module/learned-sessions.js';
-import { httpModule } from '../core/module/manifest.js';
-import { ArgError, directive, type ArgType } from '../core/module/spec.js';
-import { Zones } from '../core/module/zones.js';
+import type { Affinity } from '../../core/contract/affinity.js';
+import { argType } from '../../core/contract/arg-type.js';
+import { param, time, zone, type ZoneSize } from '../../core/contract/args.js';
+import type { UpstreamScope } from '../../core/contract/balancer.js';
+import type { HttpRequest } from '../../core/contract/http.js';
+import { LearnedSessions, SESSION_FIELDS } from '../../core/toolkit/learned-sessions.js';
+import { httpModule } from '../../core/contract/manifest.js';
+import { ArgError, directive, type ArgType } from '../../core/contract/spec.js';
+import { Zones } from '../../core/contract/zones.js';
 
 /** Where the value of a session is: names of the variables of a request, and of the response to it. */
 interface SessionPlace {
@@ -56,7 +56,7 @@ const directives = {
   }),
 };
 
-/** Sessions of the application behind the server. */
+/** Session persistence by the session id of the application. */
 @httpModule({ name: 'srv_http_app_sticky_module', api: 1, directives })
 export class AppSticky {
   constructor(private readonly zones: Zones) {}

@@ -1,4 +1,4 @@
-/** What a client has sent with Basic authentication (RFC 7617, 2). Bytes as latin1 strings. */
+/** Credentials of a client with Basic authentication (RFC 7617, 2). Bytes as latin1 strings. */
 export interface Credentials {
   readonly user: string;
   readonly password: string;
@@ -6,7 +6,7 @@ export interface Credentials {
 
 const BASIC = /^Basic +([A-Za-z0-9+/]+={0,2})$/i;
 
-/** Undefined: the field is not there, or is something else. */
+/** Undefined: the field is missing, or is something else. */
 export function parseCredentials(authorization: string | undefined): Credentials | undefined {
   const encoded = authorization && BASIC.exec(authorization)?.[1];
   if (encoded === undefined || encoded === '' || encoded.replace(/=+$/, '').length % 4 === 1) return undefined;

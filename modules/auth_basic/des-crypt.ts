@@ -1,6 +1,6 @@
 import { ALPHABET } from './crypt-text.js';
 
-/** Tables of FIPS 46-3. Bits are numbered from 1 on, as they are there. */
+/** Tables of FIPS 46-3. Bits are numbered from 1 on, as in FIPS 46-3. */
 const PC1 =
   '57 49 41 33 25 17 9 1 58 50 42 34 26 18 10 2 59 51 43 35 27 19 11 3 60 52 44 36 63 55 47 39 31 23 15 7 62 54 46 38 30 22 14 6 61 53 45 37 29 21 13 5 28 20 12 4';
 const PC2 =

@@ -4,8 +4,8 @@ import type { HashJob, HashResult } from './hash-thread.js';
 /** Jobs that may wait: at 100 ms each, as long as a client will wait for them. */
 const MOST_JOBS = 500;
 /** The same file from here and from where the bundle has put this code. */
-const THREAD = '../../modules/srv_http_auth_basic_module/hash-thread.js';
-/** What the thread holds is little. */
+const THREAD = '../../modules/auth_basic/hash-thread.js';
+/** The thread needs little memory. */
 const LIMITS = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 4 };
 
 interface Waiting {

@@ -13,7 +13,7 @@ export class NamedUserFiles {
   /** The one used longest ago first. */
   readonly #known = new Map<string, Known>();
 
-  /** @param reject is told of lines that cannot be used @throws Error of the system when it cannot be read */
+  /** @param reject called for lines that cannot be used @throws Error of the system when it cannot be read */
   async read(path: string, reject: (bad: BadLine) => void): Promise<Users> {
     const { mtimeMs, ctimeMs, size, ino } = await stat(path);
     const mark = `${mtimeMs} ${ctimeMs} ${size} ${ino}`;

@@ -17,8 +17,8 @@ export class Passwords {
   readonly #underWay = new Map<string, Promise<boolean>>();
 
   /**
-   * @param mayKeep a right password may be known for a while: not where the user is a decoy, so that nobody sees from the time that it is
-   * the password of somebody else
+   * @param mayKeep a right password may be known for a while: not where the user is a decoy, so that the time does not reveal that it is
+   * the password of another user
    * @returns undefined: too many passwords are being checked already
    */
   check(credentials: Credentials, { stored }: User, mayKeep: boolean): boolean | Promise<boolean> | undefined {

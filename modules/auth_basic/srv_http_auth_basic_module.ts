@@ -1,6 +1,7 @@
-import { template } from '../core/module/args.js';
-import { BasicAuthentication } from '../core/module/basic-authentication.js';
-import type { ExplainHandler } from '../core/module/explain.js';
+import { template } from '../../core/contract/args.js';
+import { leavesFolder, pathTemplate } from '../../core/contract/path-template.js';
+import { BasicAuthentication } from '../../core/toolkit/basic-authentication.js';
+import type { ExplainHandler } from '../../core/contract/explain.js';
 import {
   DECLINED,
   OK,
@@ -10,17 +11,17 @@ import {
   type Result,
   type Scope,
   type Template,
-} from '../core/module/http.js';
-import { httpModule } from '../core/module/manifest.js';
-import type { InputFile } from '../core/module/resource.js';
-import { Log } from '../core/module/services.js';
-import { directive } from '../core/module/spec.js';
-import { systemErrorText } from '../core/module/system-error.js';
-import { VERIFIED_USER } from '../core/module/verified-user.js';
-import { challenge, parseCredentials, type Credentials } from './srv_http_auth_basic_module/credentials.js';
-import { NamedUserFiles } from './srv_http_auth_basic_module/named-files.js';
-import { Passwords } from './srv_http_auth_basic_module/passwords.js';
-import { decoyFor, FORMS_HINT, parseUsers, textOf, type BadLine, type Users } from './srv_http_auth_basic_module/user-file.js';
+} from '../../core/contract/http.js';
+import { httpModule } from '../../core/contract/manifest.js';
+import type { InputFile } from '../../core/contract/resource.js';
+import { Log } from '../../core/contract/log.js';
+import { directive } from '../../core/contract/spec.js';
+import { systemErrorText } from '../../core/contract/system-error.js';
+import { VERIFIED_USER } from '../../core/contract/verified-user.js';
+import { challenge, parseCredentials, type Credentials } from './credentials.js';
+import { NamedUserFiles } from './named-files.js';
+import { Passwords } from './passwords.js';
+import { decoyFor, FORMS_HINT, parseUsers, textOf, type BadLine, type Users } from './user-file.js';
 
 const IN = ['http', 'server', 'location', 'limit_except'] as const;
 
@@ -34,7 +35,7 @@ const directives = {
   }),
   auth_basic_user_file: directive({
     in: IN,
-    args: template('file'),
+    args: pathTemplate('file', 'conf'),
     dynamic: true,
     doc: 'File with users and hashes of their passwords, as htpasswd writes it. It is read at start and at reload, with variables in its path for each request.',
   }),
@@ -42,7 +43,8 @@ const directives = {
 
 /** The users of a request, and the path of the file for the log. */
 interface UserSource {
-  readonly path: (request: HttpRequest) => string;
+  /** Undefined: variables lead out of its folder. */
+  readonly path: (request: HttpRequest) => string | undefined;
   /** Undefined: the file is read for each request. */
   readonly users: Users | undefined;
 }
@@ -83,6 +85,10 @@ export class AuthBasic implements BasicAuthentication {
         return reject(request, realmText);
       }
       const name = path(request);
+      if (name === undefined) {
+        this.log.write('error', 'the file of users is outside of its folder', request);
+        return 403;
+      }
       return users === undefined
         ? this.#checkIn(name, credentials, realmText, request)
         : this.#check(users, name, credentials, realmText, request);
@@ -100,7 +106,7 @@ export class AuthBasic implements BasicAuthentication {
     }
     const result = (right: boolean): Result => {
       if (user !== undefined && right) {
-        // They are for this proxy, and not for the server behind it.
+        // They are for this proxy, and not for the member.
         if (request.isForProxy) request.upstream.remove('proxy-authorization');
         request.set(VERIFIED_USER, textOf(credentials.user));
         return OK;
@@ -136,7 +142,14 @@ function credentialsOf(request: HttpRequest): Credentials | undefined {
 
 function sourceOf(file: Template, scope: Scope): UserSource {
   const { constant } = file;
-  if (constant === undefined) return { path: (request) => scope.args.path(textOf(file.of(request)), 'conf'), users: undefined };
+  const absolute = (text: string): string => scope.args.path(textOf(text), 'conf');
+  if (constant === undefined) {
+    const found = (request: HttpRequest): string | undefined => {
+      const path = absolute(file.of(request));
+      return leavesFolder(file, path, absolute) ? undefined : path;
+    };
+    return { path: found, users: undefined };
+  }
   const path = scope.args.path(textOf(constant), 'conf');
   return { path: () => path, users: scope.file(path, usersIn, 'auth_basic_user_file') };
 }

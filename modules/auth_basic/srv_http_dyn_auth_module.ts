@@ -1,12 +1,12 @@
 import { accessSync, constants } from 'node:fs';
-import { confPath, text } from '../core/module/args.js';
-import { coreModule } from '../core/module/manifest.js';
-import { inPlaceOf } from '../core/module/setting-fields.js';
-import { arePrintable } from '../core/module/setting-named.js';
-import { fieldSet, type Setting, type SettingCall, type SettingLine, type SettingSurroundings } from '../core/module/setting.js';
-import { directive } from '../core/module/spec.js';
-import { systemErrorText } from '../core/module/system-error.js';
-import type { Directive } from '../core/module/tree.js';
+import { confPath, text } from '../../core/contract/args.js';
+import { coreModule } from '../../core/contract/manifest.js';
+import { inPlaceOf } from '../../core/toolkit/setting-fields.js';
+import { arePrintable } from '../../core/toolkit/setting-named.js';
+import { fieldSet, type Setting, type SettingCall, type SettingLine, type SettingSurroundings } from '../../core/contract/setting.js';
+import { directive } from '../../core/contract/spec.js';
+import { systemErrorText } from '../../core/contract/system-error.js';
+import type { Directive } from '../../core/contract/tree.js';
 
 const directives = {
   api_user_file: directive({

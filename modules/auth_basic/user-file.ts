@@ -9,7 +9,7 @@ export interface User {
 /** The users of a file. */
 export interface Users {
   readonly byName: ReadonlyMap<string, User>;
-  /** Anybody of them, who is checked in the place of a user that is not there: it takes as long. */
+  /** Any user, who is checked in the place of an unknown user: it takes as long. */
   readonly decoys: readonly User[];
 }
 
@@ -34,7 +34,7 @@ const FORMS: readonly RegExp[] = [
 ];
 export const FORMS_HINT = 'supported: bcrypt, SHA-crypt ($5$, $6$), apr1, MD5-crypt, DES crypt, {SHA}, {SSHA}, {PLAIN}';
 
-/** Of a user that stands there twice the first line counts. What is wrong is told to `reject`, and the line is left out. */
+/** Of a user that is there twice the first line counts. Errors are passed to `reject`, and the line is left out. */
 export function parseUsers(bytes: Buffer, reject: (bad: BadLine) => void): Users {
   const byName = new Map<string, User>();
   for (const [at, text] of bytes.latin1Slice().split(/\r?\n/).entries()) {
@@ -53,7 +53,7 @@ export function textOf(bytes: string): string {
   return Buffer.from(bytes, 'latin1').toString();
 }
 
-/** The user whose hash is checked in the place of one that is not there: the same one for the same name. */
+/** The user whose hash is checked in the place of an unknown one: the same one for the same name. */
 export function decoyFor(name: string, { decoys }: Users): User | undefined {
   let sum = name.length;
   for (let at = 0; at < name.length; at++) sum = (Math.imul(sum, 31) + name.charCodeAt(at)) >>> 0;

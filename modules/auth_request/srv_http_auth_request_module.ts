@@ -1,9 +1,9 @@
-import { template, text, variableName } from '../core/module/args.js';
-import { OK, type HttpHandlers, type HttpRequest, type Result, type Scope, type VariableGetter } from '../core/module/http.js';
-import { httpModule } from '../core/module/manifest.js';
-import { Log } from '../core/module/services.js';
-import { directive } from '../core/module/spec.js';
-import type { Directive } from '../core/module/tree.js';
+import { template, text, variableName } from '../../core/contract/args.js';
+import { OK, type HttpHandlers, type HttpRequest, type Result, type Scope, type VariableGetter } from '../../core/contract/http.js';
+import { httpModule } from '../../core/contract/manifest.js';
+import { Log } from '../../core/contract/log.js';
+import { directive } from '../../core/contract/spec.js';
+import type { Directive } from '../../core/contract/tree.js';
 
 const IN = ['http', 'server', 'location'] as const;
 

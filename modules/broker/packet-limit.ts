@@ -27,7 +27,7 @@ export class PacketLimit extends Duplex {
     this.socket.resume();
   }
 
-  /** From now on writing never waits: a client that is more than so many bytes behind is cut off. */
+  /** From now on writing never waits: a client with more than this number of unread bytes is cut off. */
   limitUnsent(bytes: number): void {
     this.#maxUnsent = bytes;
   }
@@ -39,7 +39,7 @@ export class PacketLimit extends Duplex {
     }
     this.socket.write(chunk);
     if (this.socket.writableLength <= this.#maxUnsent) done();
-    else done(new Error(`it is too slow: cut off, more than ${this.#maxUnsent} bytes behind`));
+    else done(new Error(`it is too slow: cut off with more than ${this.#maxUnsent} unsent bytes`));
   }
 
   override _final(done: (error?: Error | null) => void): void {

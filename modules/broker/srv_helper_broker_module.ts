@@ -2,11 +2,12 @@ import { chmodSync, rmSync, statSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { Aedes, type Client } from 'aedes';
 import { writeToStream } from 'mqtt-packet';
-import { helperModule, type Lifecycle } from '../core/module/manifest.js';
-import { BusAccess, Log } from '../core/module/services.js';
-import { PacketLimit } from './srv_helper_broker_module/packet-limit.js';
+import { helperModule, type Lifecycle } from '../../core/contract/manifest.js';
+import { BusAccess } from '../../core/contract/bus-access.js';
+import { Log } from '../../core/contract/log.js';
+import { PacketLimit } from './packet-limit.js';
 
-/** Bytes that a reader of events may be behind. */
+/** Limit of unread bytes of a reader of events. */
 const MAX_UNSENT = 1024 ** 2;
 
 /**
@@ -43,7 +44,7 @@ export class Broker implements Lifecycle {
     this.#broker = this.#server = undefined;
     if (broker) await new Promise<void>((resolve) => broker.close(resolve));
     if (!server?.listening) return;
-    // Closing removes what lies at the path: after a kill -9 of the master that may be the socket of the next start already.
+    // Closing removes what is at the path: after a kill -9 of the master that may be the socket of the next start already.
     const there = statSync(this.access.socket, { throwIfNoEntry: false })?.ino;
     if (there !== undefined && there !== this.#socket) server.unref();
     else await new Promise<void>((resolve) => server.close(() => resolve()));
@@ -70,7 +71,7 @@ export class Broker implements Lifecycle {
   }
 
   async #listen(server: Server): Promise<void> {
-    // One that a killed broker left behind. Nobody else uses this path: the master holds the data folder's lock.
+    // One that a killed broker left behind. Only the broker uses this path: the master holds the data folder's lock.
     rmSync(this.access.socket, { force: true });
     const mask = process.umask(0o177);
     try {

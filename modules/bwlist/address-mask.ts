@@ -1,7 +1,7 @@
 /** Networks as calls write them: an address and a mask. */
 import { isIP, SocketAddress } from 'node:net';
-import { binaryAddress } from '../../core/module/binary-address.js';
-import { parseNetwork, type Network } from '../../core/module/network.js';
+import { binaryAddress } from '../../core/contract/binary-address.js';
+import { parseNetwork, type Network } from '../../core/contract/network.js';
 
 export type Family = Network['family'];
 

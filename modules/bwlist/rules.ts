@@ -1,5 +1,5 @@
 /** `allow` and `deny` lines, and what they say of clients of one family. */
-import { parseNetwork } from '../../core/module/network.js';
+import { parseNetwork } from '../../core/contract/network.js';
 import { ANYBODY, type Family } from './address-mask.js';
 
 export interface Rule {
@@ -15,7 +15,7 @@ export type RulesByKind = Readonly<Record<Kind, readonly Rule[]>>;
 const KINDS = ['ipv4', 'ipv6', 'unix'] as const;
 const EVERYBODY = { ...ANYBODY, unix: 'unix:' } as const;
 
-/** Undefined: it is no rule. */
+/** Undefined: it is not a rule. */
 export function parseRule(text: string): Rule | undefined {
   const [, rule, of = ''] = /^(allow|deny)\s+(\S+)$/.exec(text.trim()) ?? [];
   if (rule !== 'allow' && rule !== 'deny') return undefined;

@@ -1,11 +1,11 @@
-import { coreModule } from '../core/module/manifest.js';
-import { parseNetwork } from '../core/module/network.js';
-import { objectSchema, sameJson } from '../core/module/setting-fields.js';
-import { fieldSet, type ChangedFields, type Setting, type SettingCall } from '../core/module/setting.js';
-import type { JsonSchema } from '../core/module/spec.js';
-import type { Directive, NewDirective } from '../core/module/tree.js';
-import { maskedNetwork, networkText, type Family } from './srv_http_dyn_bwlist_module/address-mask.js';
-import { byKind, joined, parseRule, ruleText, type Rule } from './srv_http_dyn_bwlist_module/rules.js';
+import { coreModule } from '../../core/contract/manifest.js';
+import { parseNetwork } from '../../core/contract/network.js';
+import { objectSchema, sameJson } from '../../core/toolkit/setting-fields.js';
+import { fieldSet, type ChangedFields, type Setting, type SettingCall } from '../../core/contract/setting.js';
+import type { JsonSchema } from '../../core/contract/spec.js';
+import type { Directive, NewDirective } from '../../core/contract/tree.js';
+import { maskedNetwork, networkText, type Family } from './address-mask.js';
+import { byKind, joined, parseRule, ruleText, type Rule } from './rules.js';
 
 interface MaskedRule {
   readonly rule: 'allow' | 'deny';
@@ -13,7 +13,7 @@ interface MaskedRule {
   /** The number of bits may be a number. */
   readonly mask?: string | number;
 }
-/** The same rules: all of them, and those that clients of one family meet. */
+/** The same rules: all of them, and the ones that apply to clients of one family. */
 interface Fields {
   readonly accessIpv4?: readonly MaskedRule[];
   readonly accessIpv6?: readonly MaskedRule[];

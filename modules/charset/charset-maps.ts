@@ -1,5 +1,5 @@
-import type { Scope } from '../../core/module/http.js';
-import type { Directive } from '../../core/module/tree.js';
+import type { Scope } from '../../core/contract/http.js';
+import type { Directive } from '../../core/contract/tree.js';
 
 /** One `charset_map`, by pairs of bytes as latin1 strings: a character of one charset, and what it is in the other. */
 export interface CharsetMap {

@@ -1,4 +1,4 @@
-import type { BodyFilter, BodyOutput } from '../../core/module/http.js';
+import type { BodyFilter, BodyOutput } from '../../core/contract/http.js';
 import { isUtf8, type CharsetMap } from './charset-maps.js';
 
 /** How bodies go from one charset to another. */
@@ -102,5 +102,5 @@ class Utf8Filter implements BodyFilter {
   }
 }
 
-/** What the decoder makes of bytes that are no UTF-8. */
+/** Character that the decoder returns for invalid UTF-8. */
 const MALFORMED = '\ufffd';

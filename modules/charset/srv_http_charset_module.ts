@@ -1,12 +1,12 @@
-import { flag, rest, template, text } from '../core/module/args.js';
-import type { BodyFilter, HttpHandlers, HttpRequest, Scope, Template } from '../core/module/http.js';
-import { httpModule } from '../core/module/manifest.js';
-import { isOfType, typesOf } from '../core/module/response-fields.js';
-import { Log } from '../core/module/services.js';
-import { directive } from '../core/module/spec.js';
-import type { Directive } from '../core/module/tree.js';
-import { findMap, readMaps, type CharsetMap } from './srv_http_charset_module/charset-maps.js';
-import { recoding, type Recoding } from './srv_http_charset_module/recoding.js';
+import { flag, rest, template, text } from '../../core/contract/args.js';
+import type { BodyFilter, HttpHandlers, HttpRequest, Scope, Template } from '../../core/contract/http.js';
+import { httpModule } from '../../core/contract/manifest.js';
+import { isOfType, typesOf } from '../../core/contract/response-fields.js';
+import { Log } from '../../core/contract/log.js';
+import { directive } from '../../core/contract/spec.js';
+import type { Directive } from '../../core/contract/tree.js';
+import { findMap, readMaps, type CharsetMap } from './charset-maps.js';
+import { recoding, type Recoding } from './recoding.js';
 
 const IN = ['http', 'server', 'location', 'if in location'] as const;
 
@@ -22,7 +22,7 @@ const directives = {
     in: IN,
     args: flag(),
     default: 'off',
-    doc: 'Whether responses whose Content-Type has a charset are converted as well.',
+    doc: 'Also converts responses whose Content-Type has a charset.',
   }),
   charset_types: directive({
     in: ['http', 'server', 'location'],
@@ -42,7 +42,7 @@ const directives = {
 
 type CharsetScope = Scope<typeof directives>;
 
-/** What one `charset` does. */
+/** Effect of one `charset`. */
 interface Settings {
   readonly to: Template;
   readonly source: Template | undefined;
@@ -140,7 +140,7 @@ function setCharset({ status, response }: HttpRequest, type: string, charset: st
   if (status !== 301 && status !== 302) response.set('Content-Type', `${type.replace(PARAMETER, '')}; charset=${charset}`);
 }
 
-/** Where both charsets are known, the map between them is there. */
+/** If both charsets are known, there is a map between them. */
 function assertMap(scope: CharsetScope, { to, source, maps }: Settings): void {
   const [target, from] = [to.constant?.toLowerCase(), source?.constant?.toLowerCase()];
   if (target === undefined || from === undefined || from === 'off' || target === from) return;

@@ -1,8 +1,10 @@
-import { DATA_PLANE_ERRORS, route, type Call, type Reply } from '../core/module/control.js';
-import { controlModule } from '../core/module/manifest.js';
-import { Type } from '../core/module/schema.js';
-import { ApiRoutes, DataPlane } from '../core/module/services.js';
-import { readReply, writeReply, type Versioned } from '../core/module/versioned.js';
+import { createHash } from 'node:crypto';
+import { DATA_PLANE_ERRORS, route, type Call, type Reply } from '../../core/contract/control.js';
+import { controlModule } from '../../core/contract/manifest.js';
+import { Type } from '../../core/contract/schema.js';
+import { ApiRoutes } from '../../core/contract/api-routes.js';
+import { DataPlane } from '../../core/contract/data-plane.js';
+import { readReply, writeReply, type Versioned } from '../../core/contract/versioned.js';
 
 const Text = Type.String({ contentMediaType: 'text/plain', description: 'With `?format=text`: the configuration as text.' });
 const Tree = Type.Array(
@@ -13,14 +15,14 @@ const Tree = Type.Array(
 );
 
 const effective = {
-  summary: 'The configuration in force: the files with the changes of the API',
+  summary: 'The current configuration: the files with the changes of the API',
   query: Type.Object({ format: Type.Optional(Type.Enum(['json', 'text'])) }),
   responses: { 200: [Text, Tree] },
   headers: ['ETag'],
   errors: DATA_PLANE_ERRORS,
 } as const;
 const drift = {
-  summary: 'The difference between the configuration files and what is in force',
+  summary: 'The difference between the configuration files and the current configuration',
   responses: { 200: Type.Object({ diff: Type.Array(Type.String()) }, { title: 'Drift' }) },
   headers: ['ETag'],
   errors: DATA_PLANE_ERRORS,
@@ -29,6 +31,7 @@ const drift = {
 const keys = {
   summary: 'List the keys of settings, each with a path of its own',
   responses: { 200: Type.Array(Type.String()) },
+  headers: ['ETag'],
 } as const;
 const save = {
   summary: 'Write what the API changed into the configuration files',
@@ -47,7 +50,7 @@ const save = {
 } as const;
 
 /** The configuration as a whole, over HTTP: `/v1/config/`. The data plane knows what a call means. */
-@controlModule({ name: 'srv_http_config_api_module', api: 1, key: 'config' })
+@controlModule({ name: 'srv_http_config_api_module', api: 1, key: 'config', dataModule: 'srv_http_config_module' })
 export class ConfigurationApi {
   constructor(
     private readonly dataPlane: DataPlane,
@@ -56,7 +59,8 @@ export class ConfigurationApi {
 
   @route('GET', '', keys)
   keys(): Reply {
-    return { status: 200, body: this.routes.settings };
+    const { settings } = this.routes;
+    return { status: 200, body: settings, version: contentVersion(settings) };
   }
 
   @route('GET', '/effective', effective)
@@ -75,4 +79,9 @@ export class ConfigurationApi {
   async save(call: Call): Promise<Reply> {
     return writeReply(call, await this.dataPlane.call<Versioned>('config.save', {}, call));
   }
+}
+
+/** The list has no version of its own: it follows from the modules of the control plane. */
+function contentVersion(keys: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(keys)).digest('hex').slice(0, 16);
 }

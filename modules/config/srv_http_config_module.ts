@@ -1,11 +1,11 @@
-import { action, type ActionContext } from '../core/module/control.js';
-import { ConfigurationHistory, type HistoryView } from '../core/module/history.js';
-import { coreModule } from '../core/module/manifest.js';
-import { shownTree } from '../core/module/print.js';
-import { shownWord } from '../core/module/secrets.js';
-import { Transactions } from '../core/module/services.js';
-import type { Block } from '../core/module/tree.js';
-import type { Versioned } from '../core/module/versioned.js';
+import { action, type ActionContext } from '../../core/contract/control.js';
+import { ConfigurationHistory, type HistoryView } from '../../core/contract/history.js';
+import { coreModule } from '../../core/contract/manifest.js';
+import { shownTree } from '../../core/contract/print.js';
+import { shownWord } from '../../core/contract/secrets.js';
+import { Transactions } from '../../core/contract/transactions.js';
+import type { Block } from '../../core/contract/tree.js';
+import type { Versioned } from '../../core/contract/versioned.js';
 
 /** A directive as JSON: the form that parsers of nginx configurations give. */
 interface DirectiveJson {
@@ -20,7 +20,7 @@ interface HistoryParams {
   readonly limit: number;
 }
 
-/** What is in force, what the API changed, and the way back. Its actions are the meaning of the API; the control plane adds HTTP. */
+/** The current configuration, the changes of the API, and rollback. Its actions are the meaning of the API; the control plane adds HTTP. */
 @coreModule({ name: 'srv_http_config_module', api: 1, plane: 'data' })
 export class ConfigurationActions {
   constructor(
@@ -53,7 +53,7 @@ export class ConfigurationActions {
     return { ...this.#versioned(page.map(shown)), ...(last && { next: last.version }) };
   }
 
-  @action('history.rollback')
+  @action('history.rollback', { transactional: true })
   async rollback({ version }: { readonly version: number }, context: ActionContext): Promise<Versioned> {
     const applied = await this.history.rollback(version, context);
     return { value: { version: applied.version }, version: String(applied.version), diff: applied.diff };
@@ -64,9 +64,9 @@ export class ConfigurationActions {
   }
 }
 
-function shown({ version, at, origin, actor, changes, diff }: HistoryView): object {
+function shown({ version, at, origin, actor, message, changes, diff }: HistoryView): object {
   const what = origin === 'reload' ? { diff } : { changes: changes ?? null };
-  return { version, at: new Date(at).toISOString(), origin, ...(actor !== '' && { actor }), ...what };
+  return { version, at: new Date(at).toISOString(), origin, ...(actor !== '' && { actor }), ...(message !== '' && { message }), ...what };
 }
 
 function blockJson(block: Block): DirectiveJson[] {

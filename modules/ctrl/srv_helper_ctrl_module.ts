@@ -1,5 +1,5 @@
-import { helperModule, type Lifecycle } from '../core/module/manifest.js';
-import { HelperHost } from '../core/module/services.js';
+import { helperModule, type Lifecycle } from '../../core/contract/manifest.js';
+import { HelperHost } from '../../core/contract/helper-host.js';
 
 /**
  * `helper ctrl modules/srv_helper_ctrl_module.so conf/srv_ctrl.conf;`: the control plane. A process of its own that runs the same core

@@ -1,11 +1,11 @@
-import { action, type ActionContext } from '../core/module/control.js';
-import { coreModule } from '../core/module/manifest.js';
-import { ServerChanges, type ForcedServer, type ServerPage } from '../core/module/server-changes.js';
-import type { ServerPlace } from '../core/module/server-place.js';
-import type { ServerFields, ShownServer } from '../core/module/server-text.js';
-import { Transactions } from '../core/module/services.js';
-import type { Versioned } from '../core/module/versioned.js';
-import { VirtualServers } from '../core/module/virtual-servers.js';
+import { action, type ActionContext } from '../../core/contract/control.js';
+import { coreModule } from '../../core/contract/manifest.js';
+import { ServerChanges, type ForcedServer, type ServerPage } from '../../core/toolkit/server-changes.js';
+import type { ServerPlace } from '../../core/toolkit/server-place.js';
+import type { ServerFields, ShownServer } from '../../core/toolkit/server-text.js';
+import { Transactions } from '../../core/contract/transactions.js';
+import type { Versioned } from '../../core/contract/versioned.js';
+import { VirtualServers } from '../../core/contract/virtual-servers.js';
 
 /**
  * Virtual servers, changed at run time. Its actions are the whole meaning of their API; the control plane adds HTTP. A change is an edit of
@@ -24,17 +24,17 @@ export class DynamicServers {
     return this.#changes.list(page);
   }
 
-  @action('dyn_srv.add')
+  @action('dyn_srv.add', { transactional: true })
   add(fields: ServerFields, context: ActionContext): Promise<Versioned> {
     return this.#changes.add(fields, context);
   }
 
-  @action('dyn_srv.change')
+  @action('dyn_srv.change', { transactional: true })
   change(fields: ServerFields & ForcedServer, context: ActionContext): Promise<Versioned> {
     return this.#changes.change(fields, context);
   }
 
-  @action('dyn_srv.remove')
+  @action('dyn_srv.remove', { transactional: true })
   remove(place: ServerPlace & ForcedServer, context: ActionContext): Promise<Versioned> {
     return this.#changes.remove(place, context);
   }

@@ -1,14 +1,15 @@
-import { action, type ActionContext } from '../core/module/control.js';
-import { coreModule } from '../core/module/manifest.js';
-import { Transactions, Upstreams } from '../core/module/services.js';
-import { UpstreamChanges, type UpstreamBody, type UpstreamName, type UpstreamPage } from '../core/module/upstream-changes.js';
-import type { ShownUpstream } from '../core/module/upstream-text.js';
-import type { Versioned } from '../core/module/versioned.js';
-import { VirtualServers } from '../core/module/virtual-servers.js';
+import { action, type ActionContext } from '../../core/contract/control.js';
+import { coreModule } from '../../core/contract/manifest.js';
+import { Transactions } from '../../core/contract/transactions.js';
+import { Upstreams } from '../../core/contract/upstreams.js';
+import { UpstreamChanges, type UpstreamBody, type UpstreamName, type UpstreamPage } from '../../core/toolkit/upstream-changes.js';
+import type { ShownUpstream } from '../../core/toolkit/upstream-text.js';
+import type { Versioned } from '../../core/contract/versioned.js';
+import { VirtualServers } from '../../core/contract/virtual-servers.js';
 
 /**
  * Whole upstreams, changed at run time. Its actions are the whole meaning of their API; the control plane adds HTTP. A change is an edit of
- * `upstream` blocks, so that it is journalled and in force everywhere like any other.
+ * `upstream` blocks, so that it is journalled and applied everywhere like any other.
  */
 @coreModule({ name: 'srv_http_dyn_upstream_module', api: 1, plane: 'data' })
 export class DynamicUpstreams {
@@ -28,17 +29,17 @@ export class DynamicUpstreams {
     return this.#changes.get(name);
   }
 
-  @action('dyn_ups.add')
+  @action('dyn_ups.add', { transactional: true })
   add(upstream: UpstreamBody, context: ActionContext): Promise<Versioned> {
     return this.#changes.add(upstream, context);
   }
 
-  @action('dyn_ups.change')
+  @action('dyn_ups.change', { transactional: true })
   change(upstream: UpstreamBody, context: ActionContext): Promise<Versioned> {
     return this.#changes.change(upstream, context);
   }
 
-  @action('dyn_ups.remove')
+  @action('dyn_ups.remove', { transactional: true })
   remove(name: UpstreamName, context: ActionContext): Promise<Versioned> {
     return this.#changes.remove(name, context);
   }

@@ -1,6 +1,7 @@
-import type { ActionContext } from '../../core/module/control.js';
-import type { EventPage, ServerEvent } from '../../core/module/events.js';
-import type { DataPlane, Tasks } from '../../core/module/services.js';
+import type { ActionContext } from '../../core/contract/control.js';
+import type { EventPage, ServerEvent } from '../../core/contract/events.js';
+import type { DataPlane } from '../../core/contract/data-plane.js';
+import type { Tasks } from '../../core/contract/tasks.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Events that are kept at least for readers who come back or are slow. */
@@ -10,12 +11,12 @@ const PAGE = 256;
 const WAIT = 10_000;
 const RETRY = 500;
 
-/** An event as readers get it. One that tells of a gap has no id. */
+/** An event as readers get it. One for a gap has no id. */
 export type FedEvent = Omit<ServerEvent, 'id'> & { readonly id?: string };
 
 /**
- * The events of the data plane in this process. As long as somebody reads them the data plane is asked for those after the last one; who comes
- * later gets what was missed meanwhile, or hears of a gap.
+ * The events of the data plane in this process. As long as they have readers, the data plane is asked for events after the last one; a
+ * later reader gets the events missed meanwhile, or an event for a gap.
  */
 export class EventFeed {
   #events: FedEvent[] = [];

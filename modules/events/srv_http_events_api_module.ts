@@ -1,12 +1,14 @@
-import { time } from '../core/module/args.js';
-import { ApiError, DATA_PLANE_ERRORS, route, type Call, type Reply } from '../core/module/control.js';
-import type { Scope } from '../core/module/http.js';
-import { controlModule, type HttpModule } from '../core/module/manifest.js';
-import { Type } from '../core/module/schema.js';
-import { DataPlane, ServerInfo, Tasks } from '../core/module/services.js';
-import { directive } from '../core/module/spec.js';
-import { EventFeed } from './srv_http_events_api_module/feed.js';
-import { EventStream } from './srv_http_events_api_module/stream.js';
+import { time } from '../../core/contract/args.js';
+import { ApiError, DATA_PLANE_ERRORS, route, type Call, type Reply } from '../../core/contract/control.js';
+import type { Scope } from '../../core/contract/http.js';
+import { controlModule, type HttpModule } from '../../core/contract/manifest.js';
+import { Type } from '../../core/contract/schema.js';
+import { DataPlane } from '../../core/contract/data-plane.js';
+import { ServerInfo } from '../../core/contract/server-info.js';
+import { Tasks } from '../../core/contract/tasks.js';
+import { directive } from '../../core/contract/spec.js';
+import { EventFeed } from './feed.js';
+import { EventStream } from './stream.js';
 
 const directives = {
   api_events_keepalive: directive({
@@ -43,8 +45,8 @@ const read = {
   errors: [...DATA_PLANE_ERRORS, 'TooManyStreams'],
 } as const;
 
-/** What happens in the server, as server-sent events: `/v1/events`. */
-@controlModule({ name: 'srv_http_events_api_module', api: 1, key: 'events', directives })
+/** Events of the server, as server-sent events: `/v1/events`. */
+@controlModule({ name: 'srv_http_events_api_module', api: 1, key: 'events', dataModule: 'srv_http_events_module', directives })
 export class EventsApi implements HttpModule {
   readonly #feed: EventFeed;
   #keepAlive = NEVER;
@@ -64,7 +66,7 @@ export class EventsApi implements HttpModule {
     scope.register({ commit: () => void (this.#keepAlive = ms === 0 ? NEVER : Math.min(ms, NEVER)) });
   }
 
-  /** A location that is compiled may let in others than before. */
+  /** The access rules of a compiled location may have changed. */
   compile(scope: Scope<typeof directives>): undefined {
     scope.register({
       commit: () => {

@@ -1,6 +1,6 @@
-import { action, moreTime, type ActionContext } from '../core/module/control.js';
-import { EventLog, type EventPage } from '../core/module/events.js';
-import { httpModule } from '../core/module/manifest.js';
+import { action, moreTime, type ActionContext } from '../../core/contract/control.js';
+import { EventLog, type EventPage } from '../../core/contract/events.js';
+import { httpModule } from '../../core/contract/manifest.js';
 
 interface ReadParams {
   /** Id of the last event that the reader has; absent: all that are kept. */

@@ -2,17 +2,17 @@ import { gapEvent, type EventFeed, type FedEvent } from './feed.js';
 
 /** Characters that are sent at once. */
 const PIECE = 64 * 1024;
-/** Tells clients to come back after a second (HTML, 9.2.6). */
+/** Asks clients to reconnect after a second (HTML, 9.2.6). */
 const HELLO = 'retry: 1000\n\n';
 
 export interface StreamOptions {
   /** Id of the last event that the client has; undefined: it gets those from now on. */
   readonly after: string | undefined;
-  /** Whether the client wants events of a type. */
+  /** True if the client wants events of a type. */
   readonly wants: (type: string) => boolean;
   /** Milliseconds without an event after which a comment is sent. */
   readonly keepAlive: () => number;
-  /** Aborted when the server is told to end, or has another configuration. */
+  /** Aborted when the server ends, or has another configuration. */
   readonly leaving: AbortSignal;
 }
 
@@ -57,7 +57,7 @@ export class EventStream implements AsyncIterableIterator<string> {
     return this.#state === 'closed' || this.options.leaving.aborted;
   }
 
-  /** Nothing is held for a stream that nobody reads: HEAD. */
+  /** Nothing is kept for a stream without a reader: HEAD. */
   #open(): string {
     const { after } = this.options;
     this.#state = 'open';
@@ -102,7 +102,7 @@ export class EventStream implements AsyncIterableIterator<string> {
     }
   }
 
-  /** With the id of events that the client did not want: it need not be told of a gap there when it comes back. */
+  /** With the id of events that the client did not want: it needs no event for a gap there when it reconnects. */
   #keepAlive(): string {
     const { last } = this.feed;
     return last === undefined ? ': keep-alive\n\n' : `: keep-alive\nid: ${last}\n\n`;

@@ -1,5 +1,5 @@
-/** The form of `/v1/explain`. What the fields mean is said in core/module/explain.ts. */
-import { Type } from '../../core/module/schema.js';
+/** The form of `/v1/explain`. What the fields mean is said in core/contract/explain.ts. */
+import { Type } from '../../core/contract/schema.js';
 
 export const explainQuery = Type.Object({
   url: Type.String({ minLength: 1, maxLength: 65_536, description: '`http://host:port/path?args`, or a path with a header `Host`.' }),

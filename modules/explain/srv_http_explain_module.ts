@@ -1,9 +1,9 @@
-import { action, ApiError } from '../core/module/control.js';
-import { Explainer, ExplainError, type ExplainQuestion } from '../core/module/explain.js';
-import { coreModule } from '../core/module/manifest.js';
-import { ServerInfo } from '../core/module/services.js';
+import { action, ApiError } from '../../core/contract/control.js';
+import { Explainer, ExplainError, type ExplainQuestion } from '../../core/contract/explain.js';
+import { coreModule } from '../../core/contract/manifest.js';
+import { ServerInfo } from '../../core/contract/server-info.js';
 
-/** Says what would become of a request with the configuration in force, in the main thread. The control plane adds HTTP. */
+/** Shows how the current configuration would handle a request. The control plane adds HTTP. */
 @coreModule({ name: 'srv_http_explain_module', api: 1, plane: 'data' })
 export class ExplainRequests {
   constructor(
@@ -14,7 +14,7 @@ export class ExplainRequests {
   @action('http.explain')
   explain(question: ExplainQuestion): object {
     try {
-      // What the error log would get is for those who read it.
+      // Lines of the error log are for its readers only.
       const { log: _log, ...explained } = this.explainer.explain(question);
       return shown(explained, `${this.info.prefix}/`) as object;
     } catch (error) {
@@ -25,7 +25,7 @@ export class ExplainRequests {
   }
 }
 
-/** Without places of files: a path of the server is nobody's business. */
+/** Without places of files: paths of the server are not disclosed. */
 function shown(value: unknown, prefix: string): unknown {
   if (typeof value === 'string') return value.replaceAll(prefix, '');
   if (Array.isArray(value)) return value.map((entry) => shown(entry, prefix));

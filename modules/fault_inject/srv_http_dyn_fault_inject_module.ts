@@ -1,9 +1,9 @@
-import { number, time } from '../core/module/args.js';
-import { coreModule } from '../core/module/manifest.js';
-import { argumentSchema, argumentText, inPlaceOf, shownArgument } from '../core/module/setting-fields.js';
-import { fieldSet, type Setting } from '../core/module/setting.js';
-import type { ArgType, JsonSchema } from '../core/module/spec.js';
-import type { Directive } from '../core/module/tree.js';
+import { number, time } from '../../core/contract/args.js';
+import { coreModule } from '../../core/contract/manifest.js';
+import { argumentSchema, argumentText, inPlaceOf, shownArgument } from '../../core/toolkit/setting-fields.js';
+import { fieldSet, type Setting } from '../../core/contract/setting.js';
+import type { ArgType, JsonSchema } from '../../core/contract/spec.js';
+import type { Directive } from '../../core/contract/tree.js';
 
 interface Faults {
   readonly fault_inject_type?: string;
@@ -21,15 +21,15 @@ const percentage: ArgType<number, number> = {
 
 /** Parameters of the directive beside its type, in the order in which they are written. */
 const PARAMETERS = {
-  delay_duration: { type: time() as ArgType<never>, doc: 'How long a request is delayed.' },
-  delay_percentage: { type: percentage as ArgType<never>, doc: 'How many of 100 requests are delayed (100).' },
-  abort_percentage: { type: percentage as ArgType<never>, doc: 'How many of 100 requests are aborted (100).' },
+  delay_duration: { type: time() as ArgType<never>, doc: 'Time by which a request is delayed.' },
+  delay_percentage: { type: percentage as ArgType<never>, doc: 'Percentage of requests that are delayed (100).' },
+  abort_percentage: { type: percentage as ArgType<never>, doc: 'Percentage of requests that are aborted (100).' },
   status_code: { type: number({ min: 200, max: 599 }) as ArgType<never>, doc: 'Status of the response to an aborted request (503).' },
 } as const;
 type Parameter = keyof typeof PARAMETERS;
 const NAMES = Object.keys(PARAMETERS) as readonly Parameter[];
 
-const TYPE: JsonSchema = { type: 'string', enum: ['none', 'delay', 'abort', 'delay_abort'], description: 'What is done to requests.' };
+const TYPE: JsonSchema = { type: 'string', enum: ['none', 'delay', 'abort', 'delay_abort'], description: 'Kind of fault.' };
 
 const faults = fieldSet<Faults>({
   fields: {

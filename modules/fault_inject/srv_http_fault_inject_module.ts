@@ -1,11 +1,11 @@
-import { choice, number, param, requiredParam, template, time } from '../core/module/args.js';
-import type { ExplainNotes } from '../core/module/explain.js';
-import { DECLINED, type Handler, type HttpHandlers, type HttpRequest, type Result, type Scope } from '../core/module/http.js';
-import { httpModule } from '../core/module/manifest.js';
-import { Metrics, type Counter } from '../core/module/metrics.js';
-import { Log } from '../core/module/services.js';
-import { ArgError, directive, type ArgType, type DirectiveValue } from '../core/module/spec.js';
-import { Shares } from './srv_http_fault_inject_module/shares.js';
+import { choice, number, param, requiredParam, template, time } from '../../core/contract/args.js';
+import type { ExplainNotes } from '../../core/contract/explain.js';
+import { DECLINED, type Handler, type HttpHandlers, type HttpRequest, type Result, type Scope } from '../../core/contract/http.js';
+import { httpModule } from '../../core/contract/manifest.js';
+import { Metrics, type Counter } from '../../core/contract/metrics.js';
+import { Log } from '../../core/contract/log.js';
+import { ArgError, directive, type ArgType, type DirectiveValue } from '../../core/contract/spec.js';
+import { Shares } from './shares.js';
 
 const PERCENT = /^\d{1,3}(?:\.\d{1,2})?$/;
 
@@ -40,8 +40,8 @@ const directives = {
     dynamic: true,
     doc: 'Delays or aborts a share of the requests, to see what clients and other services make of it: delay_percentage and abort_percentage of them (100 by default each), with status_code (503 by default); a delay needs delay_duration. Has no effect beside return.',
     argDocs: {
-      type: 'What is done: nothing, a delay, an abort, or each of both.',
-      delay_duration: 'How long a request is delayed.',
+      type: 'Kind of fault: none, a delay, an abort, or each of both.',
+      delay_duration: 'Time by which a request is delayed.',
       delay_percentage: 'How many of 100 requests are delayed.',
       abort_percentage: 'How many of 100 requests are aborted, whether they were delayed or not.',
       status_code: 'The status of the response to an aborted request.',
@@ -52,7 +52,7 @@ const directives = {
 
 type Faults = DirectiveValue<typeof directives.fault_inject>;
 
-/** What is in store for a request. */
+/** The fault for a request. */
 interface Plan {
   readonly isDelayed: boolean;
   readonly isAborted: boolean;

@@ -1,8 +1,8 @@
-import { geoDirectives, geoVariables, type GeoSource } from '../core/module/geo.js';
-import type { HttpRequest, VariableGetter } from '../core/module/http.js';
-import { httpModule, type DefinitionContext } from '../core/module/manifest.js';
-import { forwardedClient } from '../core/module/network.js';
-import type { Directive } from '../core/module/tree.js';
+import { geoDirectives, geoVariables, type GeoSource } from '../../core/toolkit/geo.js';
+import type { HttpRequest, VariableGetter } from '../../core/contract/http.js';
+import { httpModule, type DefinitionContext } from '../../core/contract/manifest.js';
+import { forwardedClient } from '../../core/contract/network.js';
+import type { Directive } from '../../core/contract/tree.js';
 
 const PROXIES = ', proxy names networks whose X-Forwarded-For has the address, of which proxy_recursive takes the last that is not theirs';
 

@@ -1,7 +1,7 @@
-import { geoDirectives, geoVariables, type GeoSource } from '../core/module/geo.js';
-import { streamModule, type DefinitionContext } from '../core/module/manifest.js';
-import type { StreamVariable, StreamSession } from '../core/module/stream.js';
-import type { Directive } from '../core/module/tree.js';
+import { geoDirectives, geoVariables, type GeoSource } from '../../core/toolkit/geo.js';
+import { streamModule, type DefinitionContext } from '../../core/contract/manifest.js';
+import type { StreamVariable, StreamSession } from '../../core/contract/stream.js';
+import type { Directive } from '../../core/contract/tree.js';
 
 const SOURCE: GeoSource<StreamSession> = { client: ({ connection }) => connection.remoteAddress };
 

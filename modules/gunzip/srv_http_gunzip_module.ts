@@ -1,8 +1,16 @@
 import type * as Zlib from 'node:zlib';
-import { flag, number, size } from '../core/module/args.js';
-import type { BodyFilter, BodyOutput, HttpHandlers, HttpRequest, ResponseHeaders, Scope } from '../core/module/http.js';
-import { httpModule } from '../core/module/manifest.js';
-import { directive } from '../core/module/spec.js';
+import { flag, number, size } from '../../core/contract/args.js';
+import {
+  type BodyFilter,
+  type BodyOutput,
+  type HttpHandlers,
+  type HttpRequest,
+  MalformedBody,
+  type ResponseHeaders,
+  type Scope,
+} from '../../core/contract/http.js';
+import { httpModule } from '../../core/contract/manifest.js';
+import { directive } from '../../core/contract/spec.js';
 
 const IN = ['http', 'server', 'location'] as const;
 
@@ -59,7 +67,7 @@ class Decompressor implements BodyFilter {
     });
     this.gunzip.on('drain', () => this.#out?.resume());
     this.gunzip.on('end', () => this.#out?.end());
-    this.gunzip.on('error', (error) => this.#out?.fail(error));
+    this.gunzip.on('error', (error) => this.#out?.fail(new MalformedBody(`inflate() failed: ${error.message}`)));
   }
 
   write(piece: Buffer, out: BodyOutput): void {

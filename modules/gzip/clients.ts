@@ -1,4 +1,4 @@
-import type { HttpRequest } from '../../core/module/http.js';
+import type { HttpRequest } from '../../core/contract/http.js';
 
 export type ProxiedCase = 'off' | 'expired' | 'no-cache' | 'no-store' | 'private' | 'no_last_modified' | 'no_etag' | 'auth' | 'any';
 
@@ -17,7 +17,7 @@ const GZIP = /(?:^|[ ,])gzip *(?:;([^,]*))?(?:,|$)/i;
 /** A weight above zero, as RFC 9110, 12.4.2 has it. */
 const WEIGHT = /^ *q=(?:1(?:\.0{0,3})?|0\.(?=\d{0,2}[1-9])\d{1,3}) *$/i;
 
-/** Whether the client takes gzip, and gets it. */
+/** True if the client takes gzip, and gets it. */
 export function takesGzip(request: HttpRequest, rules: ClientRules): boolean {
   if (request.parent !== undefined) return false;
   if (!acceptsGzip(request.header('accept-encoding'))) return false;

@@ -1,5 +1,5 @@
 import type * as Zlib from 'node:zlib';
-import type { BodyFilter, BodyOutput } from '../../core/module/http.js';
+import type { BodyFilter, BodyOutput } from '../../core/contract/http.js';
 
 /** Bodies of a known length up to this are compressed at once, at their end: that takes less than the way to another thread. */
 const SMALL = 16_384;
@@ -57,8 +57,8 @@ class SmallCompressor implements Compressor {
 }
 
 /**
- * Compresses on another thread. What comes in pieces without a length goes out piece by piece, so that nothing waits in the compressor for
- * what may come much later.
+ * Compresses on another thread. A body in pieces without a length is sent piece by piece, so that nothing waits in the compressor for a
+ * piece that may come much later.
  */
 class StreamCompressor implements Compressor {
   bytesIn = 0;

@@ -1,13 +1,13 @@
-import { argType } from '../core/module/arg-type.js';
-import { choice, flag, number, rest, size, text } from '../core/module/args.js';
-import type { BodyFilter, HttpHandlers, HttpRequest, ResponseHeaders, Scope, VariableGetter } from '../core/module/http.js';
-import { httpModule } from '../core/module/manifest.js';
-import { compilePattern } from '../core/module/pattern.js';
-import { isOfType, typesOf, weakenTag } from '../core/module/response-fields.js';
-import { ArgError, directive, type ArgType } from '../core/module/spec.js';
-import type { Directive } from '../core/module/tree.js';
-import { takesGzip, type ClientRules, type ProxiedCase } from './srv_http_gzip_module/clients.js';
-import { compressor, type Compression, type Compressor } from './srv_http_gzip_module/compressor.js';
+import { argType } from '../../core/contract/arg-type.js';
+import { choice, flag, number, rest, size, text } from '../../core/contract/args.js';
+import type { BodyFilter, HttpHandlers, HttpRequest, ResponseHeaders, Scope, VariableGetter } from '../../core/contract/http.js';
+import { httpModule } from '../../core/contract/manifest.js';
+import { compilePattern } from '../../core/toolkit/pattern.js';
+import { isOfType, typesOf, weakenTag } from '../../core/contract/response-fields.js';
+import { ArgError, directive, type ArgType } from '../../core/contract/spec.js';
+import type { Directive } from '../../core/contract/tree.js';
+import { takesGzip, type ClientRules, type ProxiedCase } from './clients.js';
+import { compressor, type Compression, type Compressor } from './compressor.js';
 
 const IN = ['http', 'server', 'location'] as const;
 
@@ -69,7 +69,7 @@ const directives = {
     doc: 'Minimum HTTP version of a request whose response is compressed.',
   }),
   gzip_min_length: directive({ in: IN, args: size(), default: '20', doc: 'Minimum Content-Length of a response that is compressed.' }),
-  gzip_no_buffer: directive({ in: IN, args: flag(), default: 'off', doc: 'Accepted: what is compressed is sent.' }),
+  gzip_no_buffer: directive({ in: IN, args: flag(), default: 'off', doc: 'Accepted: compressed data is always sent at once.' }),
   gzip_proxied: directive({
     in: IN,
     args: {
@@ -100,10 +100,10 @@ const directives = {
 
 type GzipScope = Scope<typeof directives>;
 
-/** What other modules ask about clients: srv_http_gunzip_module. */
+/** Questions of other modules about clients: srv_http_gunzip_module. */
 export abstract class GzipClients {
   static readonly service = 'srv.gzip-clients';
-  /** Whether the client gets the response compressed, by the directives where the request is now. Adds Vary if it is to be. */
+  /** True if the client gets the response compressed, by the directives where the request is now. Adds Vary if it is to be. */
   abstract negotiate(request: HttpRequest): boolean;
   /** The fields of a response whose body gets another coding, or none. */
   abstract recode(response: ResponseHeaders, coding: 'gzip' | undefined): void;

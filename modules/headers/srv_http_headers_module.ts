@@ -1,6 +1,6 @@
-import { argType } from '../core/module/arg-type.js';
-import { fieldName, optional, template, word } from '../core/module/args.js';
-import { parseTime } from '../core/module/duration.js';
+import { argType } from '../../core/contract/arg-type.js';
+import { fieldName, optional, template, word } from '../../core/contract/args.js';
+import { parseTime } from '../../core/contract/duration.js';
 import {
   isSuccess,
   type HttpHandlers,
@@ -8,9 +8,9 @@ import {
   type LocationScope,
   type ResponseHeaders,
   type Template,
-} from '../core/module/http.js';
-import { httpModule } from '../core/module/manifest.js';
-import { ArgError, directive, type ArgType } from '../core/module/spec.js';
+} from '../../core/contract/http.js';
+import { httpModule } from '../../core/contract/manifest.js';
+import { ArgError, directive, type ArgType } from '../../core/contract/spec.js';
 
 /** When a response expires; times in milliseconds, `daily` since midnight. */
 type Expires = { readonly kind: 'off' | 'epoch' | 'max' } | { readonly kind: 'after' | 'daily'; readonly milliseconds: number };
@@ -46,7 +46,7 @@ function expiry(form: string): ArgType<Expires | Template | 'modified'> {
   });
 }
 
-/** The time behind `modified`. A time of day is none there, whatever it says. */
+/** The time after `modified`. A time of day is not allowed there. */
 function expiryBehindModified(): ArgType<Expires | Template | 'modified'> {
   const type = expiry('time');
   return argType({
@@ -78,6 +78,12 @@ const directives = {
     dynamic: true,
     doc: 'Adds a field to responses with status 200, 201, 204, 206, 301-304, 307, 308; with always to all. Last-Modified and ETag replace those of the response; an empty value removes them.',
   }),
+  add_trailer: directive({
+    in: ['http', 'server', 'location', 'if in location'],
+    args: { name: fieldName(), value: template('value'), always: word('always') },
+    many: true,
+    doc: 'Adds a field after the body of responses with the statuses of add_header; with always of all. The value is evaluated when the body has ended.',
+  }),
   expires: directive({
     in: ['http', 'server', 'location', 'if in location'],
     args: { first: expiry('modified | [-]time | @time | epoch | max | off'), second: optional(expiryBehindModified()) },
@@ -96,7 +102,8 @@ export class Headers {
   compile(scope: LocationScope<typeof directives>): HttpHandlers | undefined {
     const lines = scope.conf.add_header;
     const expires = expiresOf(scope);
-    if (lines.length === 0 && expires === undefined) return undefined;
+    const trailers = scope.conf.add_trailer;
+    if (lines.length === 0 && expires === undefined && trailers.length === 0) return undefined;
     return {
       header(request) {
         const success = isSuccess(request.status);
@@ -105,6 +112,8 @@ export class Headers {
           if (!always && !success) continue;
           addField(request.response, name.of(request), value.of(request));
         }
+        for (const { name, value, always } of trailers)
+          if (always || success) request.response.appendTrailer(name, () => value.of(request));
       },
     };
   }
@@ -120,7 +129,7 @@ function addField(response: ResponseHeaders, name: string, value: string): void 
   else response.set(name, value);
 }
 
-/** What `expires` does with a response; undefined: nothing. */
+/** Effect of `expires` on a response; undefined: none. */
 function expiresOf(scope: LocationScope<typeof directives>): ((request: HttpRequest) => void) | undefined {
   const { first, second } = scope.conf.expires;
   const isModified = first === 'modified';
@@ -145,6 +154,8 @@ function expiresWith(value: string): Expires {
 }
 
 function setExpires({ response }: HttpRequest, expires: Expires, isModified: boolean): void {
+  // With a variable only: such a value is rejected where it is written.
+  if (isModified && expires.kind !== 'after') return;
   const now = Date.now();
   switch (expires.kind) {
     case 'off':

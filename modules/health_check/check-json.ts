@@ -1,9 +1,9 @@
 /** A check in the JSON of the API, and as a directive. */
-import { ApiError } from '../../core/module/control.js';
-import { DirectiveCodec } from '../../core/module/directive-codec.js';
-import { ArgError, type DirectiveJson } from '../../core/module/spec.js';
-import type { Directive } from '../../core/module/tree.js';
-import { directiveText } from '../../core/module/words.js';
+import { ApiError } from '../../core/contract/control.js';
+import { DirectiveCodec } from '../../core/contract/directive-codec.js';
+import { ArgError, type DirectiveJson } from '../../core/contract/spec.js';
+import type { Directive } from '../../core/contract/tree.js';
+import { directiveText } from '../../core/contract/words.js';
 import { CHECK_TYPES, type CheckType } from './check-settings.js';
 import { assertHost, assertUri } from './compile-checks.js';
 import { checkLine, exchange, httpRequest, INLINE, ssl } from './directives.js';
@@ -58,7 +58,7 @@ export function checkText(type: CheckType, json: CheckJson, before: Directive | 
   return `${timing.print(timing.create(settings)).slice(0, -1)} { ${lines.join(' ')} }`;
 }
 
-/** What is wrong with texts of a body whose form a schema cannot name. */
+/** Errors in texts of a body whose form a schema cannot describe. */
 export function textErrors(body: unknown): readonly ApiError[] {
   const { http = {}, stream = {} } = recordOf(body) as { readonly http?: unknown; readonly stream?: unknown };
   const { uri, host, status, header, body: pattern } = recordOf(http);

@@ -1,5 +1,6 @@
 import { Schedule, type Scheduled } from './schedule.js';
-import type { Tasks } from '../../core/module/services.js';
+import type { ControlPlaneGuard } from '../../core/contract/control-plane-guard.js';
+import type { Tasks } from '../../core/contract/tasks.js';
 
 /** Checks under way at the same time. Those of members that hang are over with their time limit, the others wait for that long at most. */
 const MOST_RUNNING = 1000;
@@ -11,7 +12,7 @@ export interface Run {
   run(): void;
 }
 
-/** What all checks of this node share: the schedule, and places for those under way. */
+/** Shared parts of all checks of this node: the schedule, and places for running checks. */
 export class CheckRunner {
   readonly schedule: Schedule;
   #buffer: Buffer | undefined;
@@ -19,7 +20,10 @@ export class CheckRunner {
   /** In the order they were due. */
   readonly #waiting = new Set<Run>();
 
-  constructor(tasks: Pick<Tasks, 'after'>) {
+  constructor(
+    tasks: Pick<Tasks, 'after'>,
+    readonly guard: ControlPlaneGuard,
+  ) {
     this.schedule = new Schedule(tasks);
   }
 

@@ -1,4 +1,4 @@
-import type { Directive } from '../../core/module/tree.js';
+import type { Directive } from '../../core/contract/tree.js';
 import type { Prober } from './probe.js';
 
 /** The types of checks, as the API names them, and their directives. */
@@ -19,9 +19,9 @@ export interface CheckTiming {
 
 /** One check of an upstream. */
 export interface CheckSettings {
-  /** What it is known by from one configuration to the next; unique in the upstream. */
+  /** Its identity from one configuration to the next; unique in the upstream. */
   readonly name: string;
-  /** What messages call it. */
+  /** Its name in messages. */
   readonly label: string;
   readonly timing: CheckTiming;
   readonly probe: Prober;

@@ -1,6 +1,6 @@
-import type { CheckedUpstream, HealthChecker } from '../../core/module/health.js';
-import type { Resource } from '../../core/module/resource.js';
-import type { EngineName } from '../../core/module/spec.js';
+import type { CheckedUpstream, HealthChecker } from '../../core/contract/health.js';
+import type { Resource } from '../../core/contract/resource.js';
+import type { EngineName } from '../../core/contract/spec.js';
 import type { CheckSettings, HealthSettings } from './check-settings.js';
 import { UpstreamChecker, type CheckerContext, type KnownStates } from './upstream-checker.js';
 
@@ -47,7 +47,7 @@ export class Checkers {
     return checker;
   }
 
-  /** A location has a check of an upstream, as long as it is in force. */
+  /** A location has a check of an upstream, as long as it is active. */
   locate(name: string, located: LocatedCheck): Resource {
     const key = keyOf('http', name);
     const set = (isThere: boolean): void => {

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import type { SecureContext, SecureVersion } from 'node:tls';
-import type { UpstreamScope } from '../../core/module/balancer.js';
-import { certificatesIn } from '../../core/module/certificates.js';
-import { ArgError, type Conf } from '../../core/module/spec.js';
+import type { UpstreamScope } from '../../core/contract/balancer.js';
+import { certificatesIn } from '../../core/contract/certificates.js';
+import { ArgError, type Conf } from '../../core/contract/spec.js';
 import type { CheckSettings, HealthSettings } from './check-settings.js';
-import type { ProbeTls } from './connection.js';
+import type { ConnectionMeans, ProbeTls } from './connection.js';
 import { INLINE, type checkDirectives, type locationDirectives } from './directives.js';
 import type { LocatedCheck } from './checkers.js';
 import { httpProber, type ResponseRules } from './http-probe.js';
@@ -22,10 +22,10 @@ type RuleLines = Pick<Of<'health_check_http'>['block'], 'status' | 'header' | 'b
 /** Statuses that pass where nothing else is said. */
 const DEFAULT_STATUS = '200-399';
 
-/** The checks that the block of an upstream says. @param memory for reads @throws ConfigError */
-export function compileChecks(scope: CheckScope, memory: { readonly buffer: Buffer }): HealthSettings {
+/** The checks that the block of an upstream says. @param means of connections @throws ConfigError */
+export function compileChecks(scope: CheckScope, means: ConnectionMeans): HealthSettings {
   const { health_check_http: http, health_check_tcp: tcp, health_check_udp: udp, health_check: gate } = scope.conf;
-  const checks = [http && httpCheck(http, scope, memory.buffer), tcp && tcpCheck(tcp, scope, memory.buffer), udp && udpCheck(udp, scope)];
+  const checks = [http && httpCheck(http, scope, means), tcp && tcpCheck(tcp, scope, means), udp && udpCheck(udp, scope)];
   return {
     checks: checks.filter((check) => check !== undefined),
     isMandatory: gate?.mandatory ?? false,
@@ -33,23 +33,23 @@ export function compileChecks(scope: CheckScope, memory: { readonly buffer: Buff
   };
 }
 
-function httpCheck(line: Of<'health_check_http'>, scope: CheckScope, buffer: Buffer): CheckSettings {
+function httpCheck(line: Of<'health_check_http'>, scope: CheckScope, means: ConnectionMeans): CheckSettings {
   const { uri, host = scope.name, ssl } = line.block;
   const parts = parsed(scope, 'health_check_http', () => {
     assertUri(uri);
     assertHost(host);
-    return { uri, host, rules: compileRules(line.block), tls: tlsOf(ssl, host), buffer };
+    return { uri, host, rules: compileRules(line.block), tls: tlsOf(ssl, host), means };
   });
   return { name: 'http', label: 'http', timing: line, probe: httpProber(parts) };
 }
 
-function tcpCheck(line: Of<'health_check_tcp'>, scope: CheckScope, buffer: Buffer): CheckSettings {
+function tcpCheck(line: Of<'health_check_tcp'>, scope: CheckScope, means: ConnectionMeans): CheckSettings {
   const tls = parsed(scope, 'health_check_tcp', () => tlsOf(line.block.ssl, scope.name));
   return {
     name: 'tcp',
     label: 'tcp',
     timing: line,
-    probe: tcpProber({ ...exchangeOf(line.block, scope, 'health_check_tcp'), tls, buffer }),
+    probe: tcpProber({ ...exchangeOf(line.block, scope, 'health_check_tcp'), tls, means }),
   };
 }
 
@@ -57,7 +57,7 @@ function udpCheck(line: Of<'health_check_udp'>, scope: CheckScope): CheckSetting
   return { name: 'udp', label: 'udp', timing: line, probe: udpProber(exchangeOf(line.block, scope, 'health_check_udp')) };
 }
 
-/** What a location asks of an upstream. Milliseconds. */
+/** Check of an upstream that a location requests. Milliseconds. */
 const LOCATION_TIMEOUT = 5000;
 
 /** @param match its `match` block, if it names one @param upstream name of it @throws ArgError */
@@ -66,19 +66,19 @@ export function locatedCheck(
   line: NonNullable<LocationConf['location_check']>,
   match: LocationConf['match'][number] | undefined,
   upstream: { readonly name: string; readonly isSecure: boolean },
-  memory: { readonly buffer: Buffer },
+  means: ConnectionMeans,
 ): LocatedCheck {
   assertUri(line.uri);
   const rules = compileRules(match?.block ?? { status: undefined, header: [], body: undefined });
   const tls = upstream.isSecure ? tlsOf(PLAIN_TLS, upstream.name) : undefined;
-  const probe = httpProber({ uri: line.uri, host: upstream.name, rules, tls, buffer: memory.buffer });
+  const probe = httpProber({ uri: line.uri, host: upstream.name, rules, tls, means });
   const timing = { ...line, timeout: LOCATION_TIMEOUT, visit_interval: 0 };
   return { check: { name, label: line.match, timing, probe }, isMandatory: line.mandatory, isPersistent: line.persistent };
 }
 
 const PLAIN_TLS = { server_name: '', verify: false, trusted_certificate: '', protocols: 'TLSv1.2 TLSv1.3' };
 
-/** What responses have to be like. @throws ArgError */
+/** Rules for responses. @throws ArgError */
 export function compileRules({ status, header, body }: RuleLines): ResponseRules {
   return {
     status: parseStatus(status?.rule.join(' ') ?? DEFAULT_STATUS),

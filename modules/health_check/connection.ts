@@ -1,7 +1,8 @@
-import { connect, type Socket } from 'node:net';
+import { connect, Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
-import type { Address } from '../../core/module/address.js';
-import { systemErrorText } from '../../core/module/system-error.js';
+import type { Address } from '../../core/contract/address.js';
+import type { ControlPlaneGuard } from '../../core/contract/control-plane-guard.js';
+import { systemErrorText } from '../../core/contract/system-error.js';
 import { timedOut, type Failure } from './probe.js';
 
 /** How TLS is spoken with a member. */
@@ -12,12 +13,18 @@ export interface ProbeTls {
   readonly verifies: boolean;
 }
 
-/** What all connections of one kind of check have in common. */
+/** Shared parts of the connections of all checks. */
+export interface ConnectionMeans {
+  /** Memory that reads go to. */
+  readonly buffer: Buffer;
+  readonly guard: ControlPlaneGuard;
+}
+
+/** Common parts of all connections of one kind of check. */
 export interface ConnectionOptions {
   /** Undefined: no TLS. */
   readonly tls: ProbeTls | undefined;
-  /** Memory that reads go to. */
-  readonly buffer: Buffer;
+  readonly means: ConnectionMeans;
 }
 
 /** Descriptors and ports that this server has not enough of. */
@@ -31,7 +38,7 @@ export abstract class Connection {
 
   constructor(
     address: Address,
-    { tls, buffer }: ConnectionOptions,
+    { tls, means: { buffer, guard } }: ConnectionOptions,
     private readonly done: (failure: Failure | undefined) => void,
   ) {
     const onread = {
@@ -41,8 +48,10 @@ export abstract class Connection {
         return true;
       },
     };
+    const rejection = guard.rejection(address);
     // The first flight leaves with the end of the handshake.
-    this.#socket = tls === undefined ? connect({ ...address, onread }) : secured(address, tls);
+    if (rejection !== undefined) this.#socket = new Socket().destroy(new RejectedAddress(rejection));
+    else this.#socket = tls === undefined ? connect({ ...address, onread }) : secured(address, tls);
     this.#socket.on(tls === undefined ? 'connect' : 'secureConnect', () => this.#opened());
     if (tls !== undefined) {
       this.#socket.on('connect', () => (this.step = 'SSL handshaking to upstream'));
@@ -94,11 +103,15 @@ export abstract class Connection {
     const { step } = this;
     const { code = '', syscall } = error;
     if (OWN_ERRORS.has(code)) return this.finish({ reason: systemErrorText(error), step, isOwn: true });
+    if (error instanceof RejectedAddress) return this.finish({ reason: error.message, step });
     if (syscall === undefined) return this.finish({ reason: tlsFailure(error), step });
     const call = syscall === 'connect' ? 'connect()' : 'recv()';
     return this.finish({ reason: `${call} failed (${systemErrorText(error)})`, step });
   }
 }
+
+/** A connection that must not be made (see {@link ControlPlaneGuard}). */
+class RejectedAddress extends Error {}
 
 function secured(address: Address, { context, name, verifies }: ProbeTls): Socket {
   const tls = process.getBuiltinModule('node:tls');

@@ -1,7 +1,7 @@
-import { number, param, rest, text, time, word } from '../../core/module/args.js';
+import { number, param, rest, text, time, word } from '../../core/contract/args.js';
 import type { SecureVersion } from 'node:tls';
-import { argType } from '../../core/module/arg-type.js';
-import { ArgError, directive, type ArgType } from '../../core/module/spec.js';
+import { argType } from '../../core/contract/arg-type.js';
+import { ArgError, directive, type ArgType } from '../../core/contract/spec.js';
 
 /** Shortest time between two checks of a member. Milliseconds. */
 const LEAST_INTERVAL = 10;
@@ -48,7 +48,7 @@ function versions(): ArgType<string, string> {
   });
 }
 
-/** What inline PEM begins with, where a file could be named. */
+/** Beginning of inline PEM, in the place of a file name. */
 export const INLINE = 'data:';
 
 /** Certificates: a file under the folder of the configuration file, or themselves. */
@@ -83,7 +83,7 @@ const timingDocs = {
 
 const rule = { rule: rest(text('rule')) };
 
-/** What an HTTP response has to be like. */
+/** Rules for an HTTP response. */
 const rulesIn = <C extends string>(context: C) => ({
   status: directive({
     in: [context],
@@ -116,7 +116,7 @@ export const httpRequest = {
   }),
 };
 
-/** A directive has a spec for each block that it may stand in. */
+/** A directive has a spec for each block that it may be in. */
 const sslIn = <C extends string>(context: C) =>
   directive({
     in: [context],
@@ -148,7 +148,7 @@ const exchangeIn = <C extends string>(context: C) => ({
     in: [context],
     args: { data: rest(bytes()) },
     dynamic: true,
-    doc: String.raw`What the server has to send: data that begins with a text, with \xHH for any byte, or data that matches ~ regex.`,
+    doc: String.raw`Expected response: data that begins with a text, with \xHH for any byte, or data that matches ~ regex.`,
   }),
 });
 

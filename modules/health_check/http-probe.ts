@@ -3,7 +3,7 @@ import type { Failure, Prober } from './probe.js';
 import { ResponseReader } from './response-reader.js';
 import { passesHeader, passesStatus, type BodyRule, type HeaderRule, type StatusRule } from './rules.js';
 
-/** What a response has to be like. */
+/** Rules for a response. */
 export interface ResponseRules {
   readonly status: StatusRule;
   readonly headers: readonly HeaderRule[];

@@ -1,5 +1,5 @@
-import { formatAddress, type Address } from '../../core/module/address.js';
-import type { CheckedPeer, HealthState } from '../../core/module/health.js';
+import { formatAddress, type Address } from '../../core/contract/address.js';
+import type { CheckedPeer, HealthState } from '../../core/contract/health.js';
 import type { CheckRunner } from './check-runner.js';
 import type { CheckSettings } from './check-settings.js';
 import { PassCounter } from './pass-counter.js';
@@ -50,7 +50,7 @@ export class MemberCheck implements Scheduled {
     if (isRescheduled && this.#isActive && this.#probe === undefined) this.start(settings.timing.interval);
   }
 
-  /** What is checked. */
+  /** The checked member. */
   get address(): Address {
     const { address } = this.peer;
     const { port } = this.settings.timing;

@@ -1,4 +1,4 @@
-import type { HealthState } from '../../core/module/health.js';
+import type { HealthState } from '../../core/contract/health.js';
 
 /** Counts the checks of a member in a row: what they make of it. */
 export class PassCounter {

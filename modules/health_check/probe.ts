@@ -1,10 +1,10 @@
-import type { Address } from '../../core/module/address.js';
+import type { Address } from '../../core/contract/address.js';
 
 /** Why a check has failed. */
 export interface Failure {
   /** A few words, which callers of the API read: no part of a response. */
   readonly reason: string;
-  /** What was being done. */
+  /** The step that failed. */
   readonly step: string;
   /** This server could not ask: nothing is known of the member. */
   readonly isOwn?: true;

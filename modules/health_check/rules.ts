@@ -1,7 +1,7 @@
-import { compilePattern } from '../../core/module/pattern.js';
-import { ArgError } from '../../core/module/spec.js';
+import { compilePattern } from '../../core/toolkit/pattern.js';
+import { ArgError } from '../../core/contract/spec.js';
 
-/** What a response has to be like. Texts of rules and of responses are strings of bytes (latin1). */
+/** Rules for a response. Texts of rules and of responses are strings of bytes (latin1). */
 export interface StatusRule {
   readonly isNegated: boolean;
   /** First and last status of each range. */

@@ -1,4 +1,4 @@
-import type { Task, Tasks } from '../../core/module/services.js';
+import type { Task, Tasks } from '../../core/contract/tasks.js';
 
 /** Something that is due at some time. One that is in no schedule has the place -1. */
 export interface Scheduled {
@@ -8,10 +8,10 @@ export interface Scheduled {
   onDue(): void;
 }
 
-/** What is due within this time after a timer is done with it: thousands of checks need no timer each. Milliseconds. */
+/** Deadlines within this time after a timer are handled with it: thousands of checks need no timer each. Milliseconds. */
 const GRAIN = 10;
 
-/** Tens of thousands of deadlines with one timer: a heap. Goes by a clock that nobody sets, so a step of the time of day moves no check. */
+/** Tens of thousands of deadlines with one timer: a heap. Uses a monotonic clock, so a step of the time of day moves no check. */
 export class Schedule {
   readonly #heap: Scheduled[] = [];
   #timer: Task | undefined;

@@ -1,6 +1,6 @@
 /** Schemas of the health check API: input and responses. */
-import { DATA_PLANE_ERRORS } from '../../core/module/control.js';
-import { argSchemas, Type } from '../../core/module/schema.js';
+import { DATA_PLANE_ERRORS } from '../../core/contract/control.js';
+import { argSchemas, Type } from '../../core/contract/schema.js';
 import { textErrors } from './check-json.js';
 import { checkLine, ssl } from './directives.js';
 
@@ -32,7 +32,7 @@ const httpFields = {
 };
 const streamFields = {
   send: text(String.raw`Data to send, with \xHH for any byte.`),
-  expect: text(String.raw`What the response begins with, with \xHH for any byte, or ~ regex.`),
+  expect: text(String.raw`Beginning of the response, with \xHH for any byte, or ~ regex.`),
 };
 /** Input is strict: it has no fields but these. */
 const parts = {

@@ -1,4 +1,4 @@
-import type { UpstreamScope } from '../core/module/balancer.js';
+import type { UpstreamScope } from '../../core/contract/balancer.js';
 import {
   action,
   ApiError,
@@ -8,32 +8,28 @@ import {
   type ActionContext,
   type Call,
   type Reply,
-} from '../core/module/control.js';
-import type { HealthPlan } from '../core/module/health.js';
-import { controlModule, httpModule } from '../core/module/manifest.js';
-import type { LocationScope } from '../core/module/http.js';
-import {
-  DataPlane,
-  Log,
-  ServerInfo,
-  Tasks,
-  Transactions,
-  Upstreams,
-  type Applied,
-  type Edit,
-  type UpstreamView,
-} from '../core/module/services.js';
-import { ArgError, type EngineName } from '../core/module/spec.js';
-import { StreamUpstreams } from '../core/module/stream-servers.js';
-import type { Directive } from '../core/module/tree.js';
-import { readReply, writeReply, type Versioned } from '../core/module/versioned.js';
-import { checkText, invalid, shownCheck, type CheckJson } from './srv_http_health_check_module/check-json.js';
-import { CheckRunner } from './srv_http_health_check_module/check-runner.js';
-import { CHECK_TYPES, checkLineOf, type CheckType } from './srv_http_health_check_module/check-settings.js';
-import { compileChecks, locatedCheck } from './srv_http_health_check_module/compile-checks.js';
-import { checkDirectives, locationDirectives } from './srv_http_health_check_module/directives.js';
-import { Checkers } from './srv_http_health_check_module/checkers.js';
-import * as schemas from './srv_http_health_check_module/schemas.js';
+} from '../../core/contract/control.js';
+import type { HealthPlan } from '../../core/contract/health.js';
+import { controlModule, httpModule } from '../../core/contract/manifest.js';
+import type { LocationScope } from '../../core/contract/http.js';
+import { ControlPlaneGuard } from '../../core/contract/control-plane-guard.js';
+import { DataPlane } from '../../core/contract/data-plane.js';
+import { Log } from '../../core/contract/log.js';
+import { ServerInfo } from '../../core/contract/server-info.js';
+import { Tasks } from '../../core/contract/tasks.js';
+import { Transactions, type Applied, type Edit } from '../../core/contract/transactions.js';
+import { Upstreams, type UpstreamView } from '../../core/contract/upstreams.js';
+import { ArgError, type EngineName } from '../../core/contract/spec.js';
+import { StreamUpstreams } from '../../core/contract/stream-servers.js';
+import type { Directive } from '../../core/contract/tree.js';
+import { readReply, writeReply, type Versioned } from '../../core/contract/versioned.js';
+import { checkText, invalid, shownCheck, type CheckJson } from './check-json.js';
+import { CheckRunner } from './check-runner.js';
+import { CHECK_TYPES, checkLineOf, type CheckType } from './check-settings.js';
+import { compileChecks, locatedCheck } from './compile-checks.js';
+import { checkDirectives, locationDirectives } from './directives.js';
+import { Checkers } from './checkers.js';
+import * as schemas from './schemas.js';
 
 const NAME = 'srv_http_health_check_module';
 const directives = { ...checkDirectives, ...locationDirectives };
@@ -71,10 +67,11 @@ export class HealthChecks {
     private readonly streams: StreamUpstreams,
     private readonly transactions: Transactions,
     private readonly info: ServerInfo,
+    guard: ControlPlaneGuard,
     tasks: Tasks,
     log: Log,
   ) {
-    this.#runner = new CheckRunner(tasks);
+    this.#runner = new CheckRunner(tasks, guard);
     this.#checkers = new Checkers({ runner: this.#runner, log });
   }
 
@@ -137,7 +134,7 @@ export class HealthChecks {
     return { value: shown(known, found, line), version: this.transactions.versionOf(line), diff: [] };
   }
 
-  @action('hc.add')
+  @action('hc.add', { transactional: true })
   add(params: WriteParams, context: ActionContext): Promise<Versioned> {
     return this.#write(params, context, (line) => {
       if (line !== undefined)
@@ -145,20 +142,29 @@ export class HealthChecks {
     });
   }
 
-  @action('hc.put')
+  @action('hc.put', { transactional: true })
   put(params: WriteParams, context: ActionContext): Promise<Versioned> {
     return this.#write(params, context, () => undefined);
   }
 
-  @action('hc.remove')
+  @action('hc.remove', { transactional: true })
   async remove({ type, upstream }: CheckParams, context: ActionContext): Promise<Applied> {
     const known = typeOf(type);
     return this.transactions.apply(() => {
       const line = checkLineOf(this.#zoned(known, upstream).view.directive, known);
       if (line === undefined) throw notFound(known, upstream);
-      assertPreconditions(context, () => this.transactions.versionOf(line));
+      this.#assertPreconditions(context, line);
       return [{ op: 'remove', target: line }];
     }, context);
+  }
+
+  #assertPreconditions(context: ActionContext, line: Directive | undefined): void {
+    const { transactions } = this;
+    assertPreconditions(
+      context,
+      () => line && transactions.versionOf(line),
+      () => [String(transactions.version)],
+    );
   }
 
   async #write(
@@ -177,7 +183,7 @@ export class HealthChecks {
       const { directive } = found.view;
       const line = checkLineOf(directive, known);
       assert(line);
-      assertPreconditions(context, () => line && this.transactions.versionOf(line));
+      this.#assertPreconditions(context, line);
       isNew = line === undefined;
       const text = checkText(known, json, line);
       return [line === undefined ? { op: 'add', parent: directive, text } : { op: 'replace', target: line, text }];
@@ -231,7 +237,7 @@ function notFound(type: string, upstream: string): ApiError {
 }
 
 /** Health checks over HTTP: `/v1/hc`. */
-@controlModule({ name: NAME, api: 1, key: 'hc' })
+@controlModule({ name: NAME, api: 1, key: 'hc', dataModule: NAME })
 export class HealthCheckApi {
   constructor(private readonly dataPlane: DataPlane) {}
 

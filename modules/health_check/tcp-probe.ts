@@ -1,10 +1,10 @@
 import { Connection, type ConnectionOptions } from './connection.js';
 import type { Prober } from './probe.js';
 
-/** What of a response is looked at. Bytes. */
+/** Part of a response that is compared. Bytes. */
 const MAX_DATA = 64 * 1024;
 
-/** What is sent to a member, and what it has to send. */
+/** Data sent to a member, and its expected response. */
 export interface DataExchange {
   readonly send: Buffer | undefined;
   /** Bytes that the data begins with, or what it matches as a string of bytes. Undefined: nothing is waited for. */

@@ -1,10 +1,10 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
-import { systemErrorText } from '../../core/module/system-error.js';
+import { systemErrorText } from '../../core/contract/system-error.js';
 import { timedOut, type Failure, type Probe, type Prober } from './probe.js';
 import { matches, type DataExchange } from './tcp-probe.js';
 
-/** What is sent where nothing else is to be. */
+/** Data sent without `send`. */
 const DEFAULT_DATA = Buffer.from('srv health check');
 
 /** Checks members with one datagram each. Without something to wait for, a member fails that is reported to be unreachable. */

@@ -1,17 +1,17 @@
-import type { CheckedPeer, CheckedUpstream, HealthChecker, HealthState } from '../../core/module/health.js';
-import type { Log } from '../../core/module/services.js';
+import type { CheckedPeer, CheckedUpstream, HealthChecker, HealthState } from '../../core/contract/health.js';
+import type { Log } from '../../core/contract/log.js';
 import type { CheckRunner } from './check-runner.js';
 import type { CheckSettings, HealthSettings } from './check-settings.js';
 import { MemberCheck, type CheckListener } from './member-check.js';
 import type { Failure } from './probe.js';
 
-/** What all checkers need. */
+/** Surroundings of all checkers. */
 export interface CheckerContext {
   readonly runner: CheckRunner;
   readonly log: Log;
 }
 
-/** What was known of members by their addresses, where the upstream moves to another zone. */
+/** State of members by their addresses, for an upstream that moves to another zone. */
 export type KnownStates = ReadonlyMap<string, HealthState>;
 
 /** Checks the members of one upstream. A member is up if all checks say so. */
@@ -27,17 +27,17 @@ export class UpstreamChecker implements HealthChecker, CheckListener {
     private readonly onStop: () => void,
   ) {}
 
-  /** The upstream is in force. */
+  /** The upstream is active. */
   get isStarted(): boolean {
     return this.#isStarted;
   }
 
-  /** What is known of the members. */
+  /** State of the members. */
   get states(): KnownStates {
     return new Map(Array.from(this.#members, ([peer, checks]) => [peer.server, worst(checks)]));
   }
 
-  /** Other checks, or others settings of them. What is known of the members stays; one that is up stays so until a new check fails. */
+  /** Other checks, or other settings of them. The state of the members stays; one that is up stays so until a new check fails. */
   configure(settings: HealthSettings): void {
     this.settings = settings;
     for (const peer of this.upstream.peers) this.#configure(peer);
@@ -93,7 +93,7 @@ export class UpstreamChecker implements HealthChecker, CheckListener {
   #configure(peer: CheckedPeer): void {
     const { checks, isMandatory } = this.settings;
     const before = this.#members.get(peer) ?? [];
-    // Before the upstream is in force, no member is up that has not passed.
+    // Before the upstream is active, no member is up that has not passed.
     const first = isMandatory && !this.#isStarted ? this.#firstState(peer) : 'up';
     const now = checks.map((settings) => {
       const same = before.find((one) => one.settings.name === settings.name);
@@ -106,7 +106,8 @@ export class UpstreamChecker implements HealthChecker, CheckListener {
     this.#turn(peer, 'its health checks were changed');
   }
 
-  #firstState({ server }: CheckedPeer): HealthState {
+  #firstState({ server, earlier }: CheckedPeer): HealthState {
+    if (earlier !== undefined) return earlier;
     const { isMandatory, isPersistent } = this.settings;
     const known = this.known.get(server);
     if (known === 'unhealthy' || (known !== undefined && isPersistent)) return known;

@@ -1,8 +1,8 @@
-import { ApiError, DATA_PLANE_ERRORS, route, type Call, type Reply } from '../core/module/control.js';
-import { controlModule } from '../core/module/manifest.js';
-import { Type } from '../core/module/schema.js';
-import { DataPlane } from '../core/module/services.js';
-import { readReply, writeReply, type Versioned } from '../core/module/versioned.js';
+import { ApiError, DATA_PLANE_ERRORS, route, type Call, type Reply } from '../../core/contract/control.js';
+import { controlModule } from '../../core/contract/manifest.js';
+import { Type } from '../../core/contract/schema.js';
+import { DataPlane } from '../../core/contract/data-plane.js';
+import { readReply, writeReply, type Versioned } from '../../core/contract/versioned.js';
 
 /** Entries of a page, where the caller does not say. */
 const PAGE = 50;
@@ -12,9 +12,10 @@ const Change = Type.Object({ place: Type.String(), before: directive, after: dir
 const Entry = Type.Object(
   {
     version: Type.Integer(),
-    at: Type.String({ description: 'When it came into force.' }),
+    at: Type.String({ description: 'When it took effect.' }),
     origin: Type.String({ description: '`request_id` of the call, or `reload`.' }),
-    actor: Type.Optional(Type.String({ description: 'Who made the call: token, certificate, user, or `anonymous`. Not of a reload.' })),
+    actor: Type.Optional(Type.String({ description: 'The caller: token, certificate, user, or `anonymous`. Absent for a reload.' })),
+    message: Type.Optional(Type.String({ description: '`Change-Message` of the call.' })),
     changes: Type.Optional(Type.Union([Type.Array(Change), Type.Null()], { description: 'Of a call; null: too long to be kept.' })),
     diff: Type.Optional(Type.Array(Type.String(), { description: 'Of a reload.' })),
   },
@@ -48,8 +49,8 @@ const rollback = {
   ],
 } as const;
 
-/** What was changed, and the way back, over HTTP: `/v1/history`. The data plane knows what a call means. */
-@controlModule({ name: 'srv_http_history_api_module', api: 1, key: 'history' })
+/** History and rollback over HTTP: `/v1/history`. The data plane knows what a call means. */
+@controlModule({ name: 'srv_http_history_api_module', api: 1, key: 'history', dataModule: 'srv_http_config_module' })
 export class HistoryApi {
   constructor(private readonly dataPlane: DataPlane) {}
 

@@ -1,8 +1,8 @@
-import { argType } from '../../core/module/arg-type.js';
+import { argType } from '../../core/contract/arg-type.js';
 import { readFileSync } from 'node:fs';
-import { size } from '../../core/module/args.js';
-import type { KeyValueSettings } from '../../core/module/services.js';
-import { ArgError, type ArgContext, type ArgType } from '../../core/module/spec.js';
+import { size } from '../../core/contract/args.js';
+import type { KeyValueSettings } from '../../core/contract/key-value.js';
+import { ArgError, type ArgContext, type ArgType } from '../../core/contract/spec.js';
 
 const DEFAULTS: KeyValueSettings = { folder: undefined, maxSize: 64 * 1024 ** 2, maxKey: 1024, maxValue: 1024 ** 2 };
 

@@ -1,10 +1,11 @@
-import { action, ApiError, type ActionContext } from '../core/module/control.js';
-import type { HttpModule } from '../core/module/manifest.js';
-import { httpModule } from '../core/module/manifest.js';
-import type { HttpHandlers, Scope, VariablePrefix } from '../core/module/http.js';
-import { KeyValue, ServerInfo, type KeyValuePage } from '../core/module/services.js';
-import { directive } from '../core/module/spec.js';
-import { kvConf } from './srv_http_kv_module/kv-conf.js';
+import { action, ApiError, type ActionContext } from '../../core/contract/control.js';
+import type { HttpModule } from '../../core/contract/manifest.js';
+import { httpModule } from '../../core/contract/manifest.js';
+import type { HttpHandlers, Scope, VariablePrefix } from '../../core/contract/http.js';
+import { KeyValue, type KeyValuePage } from '../../core/contract/key-value.js';
+import { ServerInfo } from '../../core/contract/server-info.js';
+import { directive } from '../../core/contract/spec.js';
+import { kvConf } from './kv-conf.js';
 
 const directives = {
   dyn_kv_conf: directive({ in: ['http'], args: kvConf(), doc: 'File with the settings of the key-value store.' }),

@@ -1,9 +1,10 @@
-import { ApiError, DATA_PLANE_ERRORS, dryRunReply, route, type ActionContext, type Call, type Reply } from '../core/module/control.js';
-import type { HttpHandlers, LocationScope } from '../core/module/http.js';
-import { controlModule, type HttpModule } from '../core/module/manifest.js';
-import { ApiRoutes, DataPlane } from '../core/module/services.js';
-import { directive } from '../core/module/spec.js';
-import { duration, durationOf, durationText, Type, type Static } from '../core/module/schema.js';
+import { ApiError, DATA_PLANE_ERRORS, dryRunReply, route, type ActionContext, type Call, type Reply } from '../../core/contract/control.js';
+import type { HttpHandlers, LocationScope } from '../../core/contract/http.js';
+import { controlModule, type HttpModule } from '../../core/contract/manifest.js';
+import { ApiRoutes } from '../../core/contract/api-routes.js';
+import { DataPlane } from '../../core/contract/data-plane.js';
+import { directive } from '../../core/contract/spec.js';
+import { duration, durationOf, durationText, Type, type Static } from '../../core/contract/schema.js';
 
 const directives = {
   dyn_sendmsg_kv: directive({ in: ['location'], inherit: 'none', doc: 'Serves the key-value API at this location as well.' }),
@@ -92,10 +93,11 @@ interface KeyStateOfPlane {
 interface PairPage {
   readonly pairs: readonly { readonly key: string }[];
   readonly more: boolean;
+  readonly version: string;
 }
 
 /** The key-value API (`/v1/kv`). The data plane stores pairs on disk and in the memory of every worker. */
-@controlModule({ name: 'srv_http_sendmsg_module', api: 1, key: 'kv', directives })
+@controlModule({ name: 'srv_http_sendmsg_module', api: 1, key: 'kv', dataModule: 'srv_http_kv_module', directives })
 export class KeyValueApi implements HttpModule {
   constructor(
     private readonly dataPlane: DataPlane,
@@ -111,9 +113,9 @@ export class KeyValueApi implements HttpModule {
   async get({ query, ...call }: Call<typeof get>): Promise<Reply> {
     const { key, prefix = '', after = '', limit = PAGE } = query;
     if (key === undefined) {
-      const { pairs, more } = await this.dataPlane.call<PairPage>('kv.list', { prefix, after, limit }, call);
+      const { pairs, more, version } = await this.dataPlane.call<PairPage>('kv.list', { prefix, after, limit }, call);
       const last = pairs.at(-1);
-      return { status: 200, body: pairs, ...(more && last && { next: last.key }) };
+      return { status: 200, body: pairs, version, ...(more && last && { next: last.key }) };
     }
     assertAlone(query);
     const { value, version } = await this.#state(key, call);

@@ -1,9 +1,9 @@
-import { choice, flag, number, requestRate, size } from '../core/module/args.js';
-import { coreModule } from '../core/module/manifest.js';
-import { argumentField, argumentText, listField, objectSchema } from '../core/module/setting-fields.js';
-import { namedField, type NamedItem } from '../core/module/setting-named.js';
-import type { FieldSet, Setting } from '../core/module/setting.js';
-import type { Directive } from '../core/module/tree.js';
+import { choice, flag, number, requestRate, size } from '../../core/contract/args.js';
+import { coreModule } from '../../core/contract/manifest.js';
+import { argumentField, argumentText, listField, objectSchema } from '../../core/toolkit/setting-fields.js';
+import { namedField, type NamedItem } from '../../core/toolkit/setting-named.js';
+import type { FieldSet, Setting } from '../../core/contract/setting.js';
+import type { Directive } from '../../core/contract/tree.js';
 
 interface ConnectionLimit {
   readonly zone: string;
@@ -113,6 +113,6 @@ const setting: Setting = {
   location: limits,
 };
 
-/** Limits, changed at run time: `/v1/config/http_dyn_limit`. The directives are limit_rate, limit_req, limit_conn and those that belong to them. */
+/** Limits, changed at run time: `/v1/config/http_dyn_limit`. The directives are limit_rate, limit_req, limit_conn and their options. */
 @coreModule({ name: 'srv_http_dyn_limit_module', api: '1.2', settings: [setting] })
 export class DynLimit {}

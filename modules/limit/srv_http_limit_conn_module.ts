@@ -1,10 +1,10 @@
-import { ConnectionLimits, limitConnDirectives, limitConnStatus } from '../core/module/connection-limits.js';
-import type { ExplainNotes } from '../core/module/explain.js';
-import { DECLINED, type HttpHandlers, type HttpRequest, type LocationScope, type Result } from '../core/module/http.js';
-import { httpModule } from '../core/module/manifest.js';
-import { mainRequest, rejectionStatus, shownKey } from '../core/module/limits.js';
-import { Log } from '../core/module/services.js';
-import { Zones } from '../core/module/zones.js';
+import { ConnectionLimits, limitConnDirectives, limitConnStatus } from '../../core/toolkit/connection-limits.js';
+import type { ExplainNotes } from '../../core/contract/explain.js';
+import { DECLINED, type HttpHandlers, type HttpRequest, type LocationScope, type Result } from '../../core/contract/http.js';
+import { httpModule } from '../../core/contract/manifest.js';
+import { mainRequest, rejectionStatus, shownKey } from '../../core/toolkit/limits.js';
+import { Log } from '../../core/contract/log.js';
+import { Zones } from '../../core/contract/zones.js';
 
 const directives = {
   ...limitConnDirectives<HttpRequest, 'http', 'http' | 'server' | 'location'>('http', ['http', 'server', 'location'], {

@@ -1,8 +1,8 @@
-import { argType } from '../core/module/arg-type.js';
-import { param, requestRate, requiredParam, template, text, word, zone } from '../core/module/args.js';
-import type { ExplainNotes } from '../core/module/explain.js';
-import { DECLINED, type HttpHandlers, type HttpRequest, type LocationScope, type Result, type Template } from '../core/module/http.js';
-import { httpModule } from '../core/module/manifest.js';
+import { argType } from '../../core/contract/arg-type.js';
+import { param, requestRate, requiredParam, template, text, word, zone } from '../../core/contract/args.js';
+import type { ExplainNotes } from '../../core/contract/explain.js';
+import { DECLINED, type HttpHandlers, type HttpRequest, type LocationScope, type Result, type Template } from '../../core/contract/http.js';
+import { httpModule } from '../../core/contract/manifest.js';
 import {
   dryRun,
   dryRunText,
@@ -13,10 +13,10 @@ import {
   rejectionLevel,
   rejectionStatus,
   type Rejection,
-} from '../core/module/limits.js';
-import { Log, type LogLevel } from '../core/module/services.js';
-import { ArgError, directive, type ArgType } from '../core/module/spec.js';
-import { Zones, type Fields, type Records } from '../core/module/zones.js';
+} from '../../core/toolkit/limits.js';
+import { Log, type LogLevel } from '../../core/contract/log.js';
+import { ArgError, directive, type ArgType } from '../../core/contract/spec.js';
+import { Zones, type Fields, type Records } from '../../core/contract/zones.js';
 
 /** Requests, counted in thousandths as nginx does. */
 function requests(): ArgType<number> {
@@ -65,11 +65,11 @@ const FIELDS = ['last', 'excess'] as const;
 
 /** How long a key that is not above its rate any more is remembered at least, in milliseconds. */
 const REMEMBERED = 60_000;
-/** A clock that was set back by more than this starts anew. */
+/** A clock that was set back by more than this starts again. */
 const CLOCK_SET_BACK = 60_000;
 const LONGEST_KEY = 65_535;
 
-/** One `limit_req` in force. Numbers of requests are in thousandths, the rate is per second. */
+/** One `limit_req` that applies. Numbers of requests are in thousandths, the rate is per second. */
 interface Limit {
   readonly name: string;
   readonly key: Template;
@@ -80,7 +80,7 @@ interface Limit {
   readonly undelayed: number;
 }
 
-/** What a request found at one limit. */
+/** Result of a request at one limit. */
 interface Probe {
   limit: Limit;
   now: number;
@@ -161,7 +161,7 @@ export class LimitReq {
     return delay > 0 ? this.#delay(request, plan, delay, slowest, excess) : this.#pass(request);
   }
 
-  /** What the request would find at this moment. Counts nothing. */
+  /** Result of the request at this moment, without counting it. */
   #explain(request: HttpRequest, { limits, status, dryRun: isDry }: Plan, notes: ExplainNotes): Result {
     let isOver = false;
     for (const limit of limits) {
@@ -207,7 +207,7 @@ export class LimitReq {
   }
 }
 
-/** Whether a limit would let the request pass. Counts nothing. */
+/** True if a limit would let the request pass. Counts nothing. */
 function passes(key: string, limit: Limit, probe: Probe): boolean {
   probe.limit = limit;
   if (key === '') return true;

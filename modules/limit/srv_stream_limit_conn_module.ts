@@ -1,8 +1,8 @@
-import { ConnectionLimits, limitConnDirectives, limitConnStatus } from '../core/module/connection-limits.js';
-import { streamModule } from '../core/module/manifest.js';
-import { Log } from '../core/module/services.js';
-import { DECLINED, STREAM_UNAVAILABLE, type StreamHandlers, type StreamScope, type StreamSession } from '../core/module/stream.js';
-import { Zones } from '../core/module/zones.js';
+import { ConnectionLimits, limitConnDirectives, limitConnStatus } from '../../core/toolkit/connection-limits.js';
+import { streamModule } from '../../core/contract/manifest.js';
+import { Log } from '../../core/contract/log.js';
+import { DECLINED, STREAM_UNAVAILABLE, type StreamHandlers, type StreamScope, type StreamSession } from '../../core/contract/stream.js';
+import { Zones } from '../../core/contract/zones.js';
 
 const directives = limitConnDirectives<StreamSession, 'stream', 'stream' | 'stream server'>('stream', ['stream', 'stream server'], {
   limit: 'Limits the connections of a key. Further ones are closed.',

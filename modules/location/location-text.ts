@@ -1,8 +1,8 @@
-import { locationName } from '../../core/module/location-name.js';
-import { exactTree, shownTree } from '../../core/module/print.js';
-import type { BlockPart, Directive, NewDirective } from '../../core/module/tree.js';
+import { locationName } from '../../core/toolkit/location-name.js';
+import { exactTree, shownTree } from '../../core/contract/print.js';
+import type { BlockPart, Directive, NewDirective } from '../../core/contract/tree.js';
 
-/** What a location is known by in its block. */
+/** Identity of a location in its block. */
 export interface LocationKey {
   /** Empty, `=`, `~`, `~*` or `^~`. */
   readonly location_rule: string;
@@ -29,7 +29,12 @@ export interface ShownLocation extends Required<LocationKey> {
 /** @param pointer where in the call the fields came */
 export function newLocation(fields: LocationFields, pointer: string): NewDirective {
   const { location_rule: rule, location_name: name } = fields;
-  return { name: 'location', words: rule === '' ? [name] : [rule, name], block: sentParts(fields, pointer) };
+  return {
+    name: 'location',
+    words: rule === '' ? [name] : [rule, name],
+    pointer: `${pointer}/location_name`,
+    block: sentParts(fields, pointer),
+  };
 }
 
 /**
@@ -76,13 +81,13 @@ function sentParts(fields: LocationFields, pointer: string): readonly BlockPart[
 
 function definedParts({ proxy_pass: pass, location_body: body, locations }: LocationFields, pointer: string): Partial<Parts> {
   return {
-    ...(pass !== undefined && { pass: pass === '' ? [] : [{ name: 'proxy_pass', words: [pass] }] }),
+    ...(pass !== undefined && { pass: pass === '' ? [] : [{ name: 'proxy_pass', words: [pass], pointer: `${pointer}/proxy_pass` }] }),
     ...(body !== undefined && { body: [{ text: body, pointer: `${pointer}/location_body` }] }),
     ...(locations && { nested: locations.map((inner, i) => newLocation(inner, `${pointer}/locations/${i}`)) }),
   };
 }
 
-/** The parts of a location in force, as text that says the same. */
+/** The parts of an active location, as text that says the same. */
 function partsOf(location: Directive): Parts {
   const { pass, others, nested } = sorted(location);
   return { pass: same(pass === undefined ? [] : [pass]), body: same(others), nested: same(nested) };

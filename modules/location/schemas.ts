@@ -1,7 +1,7 @@
 /** Schemas of the location API: input and responses. */
-import { DATA_PLANE_ERRORS } from '../../core/module/control.js';
-import { Type, type TSchema } from '../../core/module/schema.js';
-import { Done, forceQuery } from '../../core/module/versioned.js';
+import { DATA_PLANE_ERRORS } from '../../core/contract/control.js';
+import { Type, type TSchema } from '../../core/contract/schema.js';
+import { Done, forceQuery } from '../../core/contract/versioned.js';
 
 /** Locations in locations that a call may hold. */
 const DEPTH = 4;
@@ -47,7 +47,7 @@ export const list = {
   query: Type.Object({
     addr_port: Type.Optional(Type.String()),
     server_name: Type.Optional(Type.String()),
-    after: Type.Optional(Type.Integer({ minimum: 0, description: 'What the page before ended with.' })),
+    after: Type.Optional(Type.Integer({ minimum: 0, description: 'Last entry of the previous page.' })),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, description: 'Entries of the page.' })),
   }),
   responses: { 200: Type.Array(shownLocation(DEPTH)) },

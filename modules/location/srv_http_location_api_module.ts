@@ -1,11 +1,11 @@
-import { route, type ActionContext, type Call, type Reply } from '../core/module/control.js';
-import { controlModule } from '../core/module/manifest.js';
-import { DataPlane } from '../core/module/services.js';
-import { isForced, readReply, writeReply, type Versioned } from '../core/module/versioned.js';
-import * as schemas from './srv_http_location_api_module/schemas.js';
+import { route, type ActionContext, type Call, type Reply } from '../../core/contract/control.js';
+import { controlModule } from '../../core/contract/manifest.js';
+import { DataPlane } from '../../core/contract/data-plane.js';
+import { isForced, readReply, writeReply, type Versioned } from '../../core/contract/versioned.js';
+import * as schemas from './schemas.js';
 
 /** Locations over HTTP: `/v1/dyn_loc`. The data plane knows what a call means. */
-@controlModule({ name: 'srv_http_location_api_module', api: 1, key: 'dyn_loc' })
+@controlModule({ name: 'srv_http_location_api_module', api: 1, key: 'dyn_loc', dataModule: 'srv_http_location_module' })
 export class LocationApi {
   constructor(private readonly dataPlane: DataPlane) {}
 

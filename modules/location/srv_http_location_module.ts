@@ -1,11 +1,11 @@
-import { action, ApiError, assertPreconditions, type ActionContext } from '../core/module/control.js';
-import { locationName } from '../core/module/location-name.js';
-import { coreModule } from '../core/module/manifest.js';
-import { serverAt, type ServerPlace } from '../core/module/server-place.js';
-import { Transactions, type Edit } from '../core/module/services.js';
-import type { Directive } from '../core/module/tree.js';
-import { DONE, type Versioned } from '../core/module/versioned.js';
-import { VirtualServers, type VirtualServerView } from '../core/module/virtual-servers.js';
+import { action, ApiError, assertPreconditions, type ActionContext } from '../../core/contract/control.js';
+import { locationName } from '../../core/toolkit/location-name.js';
+import { coreModule } from '../../core/contract/manifest.js';
+import { serverAt, type ServerPlace } from '../../core/toolkit/server-place.js';
+import { Transactions, type Edit } from '../../core/contract/transactions.js';
+import type { Directive } from '../../core/contract/tree.js';
+import { DONE, type Versioned } from '../../core/contract/versioned.js';
+import { VirtualServers, type VirtualServerView } from '../../core/contract/virtual-servers.js';
 import {
   changedLocation,
   locationIn,
@@ -14,7 +14,7 @@ import {
   type LocationFields,
   type LocationKey,
   type ShownLocation,
-} from './srv_http_location_module/location-text.js';
+} from './location-text.js';
 
 /** A block with locations: a server, or a location in it. */
 interface Place extends ServerPlace {
@@ -38,7 +38,7 @@ interface ListedLocation extends ShownLocation, ServerPlace {}
 
 /**
  * Locations, changed at run time. Its actions are the whole meaning of the location API; the control plane adds HTTP. A change is an edit of
- * `location` blocks, so that it is journalled and in force everywhere like any other.
+ * `location` blocks, so that it is journalled and applied everywhere like any other.
  */
 @coreModule({ name: 'srv_http_location_module', api: 1, plane: 'data' })
 export class Locations {
@@ -64,7 +64,7 @@ export class Locations {
     };
   }
 
-  @action('location.add')
+  @action('location.add', { transactional: true })
   add(params: AddParams, context: ActionContext): Promise<Versioned> {
     return this.#apply(params, context, (block) => {
       for (const [i, location] of params.locations.entries()) this.#assertNew(block, location, `/locations/${i}`);
@@ -72,7 +72,7 @@ export class Locations {
     });
   }
 
-  @action('location.change')
+  @action('location.change', { transactional: true })
   change(params: ChangeParams, context: ActionContext): Promise<Versioned> {
     return this.#apply(params, context, (block) => {
       const target = this.#changeable(block, params);
@@ -80,7 +80,7 @@ export class Locations {
     });
   }
 
-  @action('location.remove')
+  @action('location.remove', { transactional: true })
   remove(params: RemoveParams, context: ActionContext): Promise<Versioned> {
     return this.#apply(params, context, (block) => [{ op: 'remove', target: this.#changeable(block, params) }]);
   }
@@ -88,7 +88,12 @@ export class Locations {
   async #apply(place: Place, context: ActionContext, build: (block: Directive) => readonly Edit[]): Promise<Versioned> {
     const { version, diff } = await this.transactions.apply(() => {
       const server = serverAt(this.servers, place).directive;
-      assertPreconditions(context, () => this.transactions.versionOf(server));
+      const { transactions } = this;
+      assertPreconditions(
+        context,
+        () => transactions.versionOf(server),
+        () => [String(transactions.version)],
+      );
       let block = server;
       for (const key of place.within ?? []) block = existing(block, key);
       return build(block);

@@ -1,12 +1,12 @@
 import { dirname, join } from 'node:path';
-import { path } from '../core/module/args.js';
-import { coreModule } from '../core/module/manifest.js';
-import { inPlaceOf, KnownLines, objectSchema } from '../core/module/setting-fields.js';
-import { arePrintable, namedField, type NamedItem } from '../core/module/setting-named.js';
-import { fieldSet, type ChangedFields, type Setting, type SettingCall, type SettingSurroundings } from '../core/module/setting.js';
-import { directive } from '../core/module/spec.js';
-import { systemErrorText } from '../core/module/system-error.js';
-import type { Directive, NewDirective } from '../core/module/tree.js';
+import { path } from '../../core/contract/args.js';
+import { coreModule } from '../../core/contract/manifest.js';
+import { inPlaceOf, KnownLines, objectSchema } from '../../core/toolkit/setting-fields.js';
+import { arePrintable, namedField, type NamedItem } from '../../core/toolkit/setting-named.js';
+import { fieldSet, type ChangedFields, type Setting, type SettingCall, type SettingSurroundings } from '../../core/contract/setting.js';
+import { directive } from '../../core/contract/spec.js';
+import { systemErrorText } from '../../core/contract/system-error.js';
+import type { Directive, NewDirective } from '../../core/contract/tree.js';
 import { accessSync, constants } from 'node:fs';
 
 const directives = {

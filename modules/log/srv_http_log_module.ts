@@ -1,9 +1,18 @@
-import { flag } from '../core/module/args.js';
-import { accessLogArgs, AccessLogs, logFileCacheArgs, logFormatArgs, type LogEngine, type LogParts } from '../core/module/access-log.js';
-import type { HttpHandlers, HttpRequest, LocationScope, VariableGetter } from '../core/module/http.js';
-import { httpModule } from '../core/module/manifest.js';
-import { Log, LogFiles, ServerInfo } from '../core/module/services.js';
-import { directive } from '../core/module/spec.js';
+import { flag } from '../../core/contract/args.js';
+import {
+  accessLogArgs,
+  AccessLogs,
+  logFileCacheArgs,
+  logFormatArgs,
+  type LogEngine,
+  type LogParts,
+} from '../../core/toolkit/access-log.js';
+import type { HttpHandlers, HttpRequest, LocationScope, VariableGetter } from '../../core/contract/http.js';
+import { httpModule } from '../../core/contract/manifest.js';
+import { Log } from '../../core/contract/log.js';
+import { LogFiles } from '../../core/contract/log-files.js';
+import { ServerInfo } from '../../core/contract/server-info.js';
+import { directive } from '../../core/contract/spec.js';
 
 const directives = {
   log_format: directive({
@@ -34,7 +43,7 @@ const directives = {
 type HttpLogScope = LocationScope<typeof directives>;
 
 const COMBINED = '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"';
-/** What `context.parts` gives for the predefined format; spelled out because no directive carries it. */
+/** Result of `context.parts` for the predefined format; spelled out because no directive carries it. */
 const COMBINED_PARTS: LogParts<HttpRequest> = COMBINED.split(/(\$\w+)/).map(combinedPart);
 
 const ENGINE: LogEngine<HttpRequest> = {

@@ -1,8 +1,10 @@
-import { accessLogArgs, AccessLogs, logFileCacheArgs, logFormatArgs, type LogEngine } from '../core/module/access-log.js';
-import { streamModule } from '../core/module/manifest.js';
-import { Log, LogFiles, ServerInfo } from '../core/module/services.js';
-import { directive } from '../core/module/spec.js';
-import type { StreamHandlers, StreamScope, StreamSession } from '../core/module/stream.js';
+import { accessLogArgs, AccessLogs, logFileCacheArgs, logFormatArgs, type LogEngine } from '../../core/toolkit/access-log.js';
+import { streamModule } from '../../core/contract/manifest.js';
+import { Log } from '../../core/contract/log.js';
+import { LogFiles } from '../../core/contract/log-files.js';
+import { ServerInfo } from '../../core/contract/server-info.js';
+import { directive } from '../../core/contract/spec.js';
+import type { StreamHandlers, StreamScope, StreamSession } from '../../core/contract/stream.js';
 
 const ANYWHERE = ['stream', 'stream server'] as const;
 

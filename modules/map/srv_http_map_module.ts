@@ -1,7 +1,7 @@
-import type { VariableGetter } from '../core/module/http.js';
-import { httpModule, type DefinitionContext } from '../core/module/manifest.js';
-import { mapDirectives, mapVariables } from '../core/module/map.js';
-import type { Directive } from '../core/module/tree.js';
+import type { VariableGetter } from '../../core/contract/http.js';
+import { httpModule, type DefinitionContext } from '../../core/contract/manifest.js';
+import { mapDirectives, mapVariables } from '../../core/toolkit/map.js';
+import type { Directive } from '../../core/contract/tree.js';
 
 /** Variables that depend on others (ngx_http_map_module). */
 @httpModule({ name: 'srv_http_map_module', api: 1, directives: mapDirectives('http') })

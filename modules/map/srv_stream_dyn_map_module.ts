@@ -1,6 +1,6 @@
-import { coreModule } from '../core/module/manifest.js';
-import { mapsField } from '../core/module/map-setting.js';
-import type { Setting } from '../core/module/setting.js';
+import { coreModule } from '../../core/contract/manifest.js';
+import { mapsField } from '../../core/toolkit/map-setting.js';
+import type { Setting } from '../../core/contract/setting.js';
 
 const setting: Setting = {
   key: 'stream_dyn_map',

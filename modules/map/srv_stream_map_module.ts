@@ -1,7 +1,7 @@
-import { streamModule, type DefinitionContext } from '../core/module/manifest.js';
-import { mapDirectives, mapVariables } from '../core/module/map.js';
-import type { StreamVariable, StreamSession } from '../core/module/stream.js';
-import type { Directive } from '../core/module/tree.js';
+import { streamModule, type DefinitionContext } from '../../core/contract/manifest.js';
+import { mapDirectives, mapVariables } from '../../core/toolkit/map.js';
+import type { StreamVariable, StreamSession } from '../../core/contract/stream.js';
+import type { Directive } from '../../core/contract/tree.js';
 
 /** Variables of connections that depend on others (ngx_stream_map_module). */
 @streamModule({ name: 'srv_stream_map_module', api: 1, directives: mapDirectives('stream') })

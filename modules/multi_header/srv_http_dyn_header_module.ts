@@ -1,7 +1,7 @@
-import { coreModule } from '../core/module/manifest.js';
-import { listField, objectSchema } from '../core/module/setting-fields.js';
-import type { Setting, SettingCall } from '../core/module/setting.js';
-import type { Directive, NewDirective } from '../core/module/tree.js';
+import { coreModule } from '../../core/contract/manifest.js';
+import { listField, objectSchema } from '../../core/toolkit/setting-fields.js';
+import type { Setting, SettingCall } from '../../core/contract/setting.js';
+import type { Directive, NewDirective } from '../../core/contract/tree.js';
 
 interface Header {
   readonly key: string;
@@ -11,7 +11,7 @@ interface Header {
 
 /** The name of a field (RFC 9110, 5.1) without a dollar, which would begin a variable. */
 const KEY = /^[A-Za-z0-9!#%&'*+.^_`|~-]+$/;
-/** What would end the line of the field. */
+/** Characters that would end the line of the field. */
 const CONTROLS = /[\u0000-\u001f\u007f]/;
 
 const headers = listField<Header>({

@@ -1,7 +1,7 @@
-import { fieldName, rest, template, word } from '../core/module/args.js';
-import { isSuccess, type HttpHandlers, type LocationScope } from '../core/module/http.js';
-import { httpModule } from '../core/module/manifest.js';
-import { directive } from '../core/module/spec.js';
+import { fieldName, rest, template, word } from '../../core/contract/args.js';
+import { isSuccess, type HttpHandlers, type LocationScope } from '../../core/contract/http.js';
+import { httpModule } from '../../core/contract/manifest.js';
+import { directive } from '../../core/contract/spec.js';
 
 const directives = {
   add_more_header: directive({

@@ -1,8 +1,8 @@
-import { AddressError, parseAddress, type Address, type ParsedAddress } from '../core/module/address.js';
-import { template } from '../core/module/args.js';
-import { streamModule } from '../core/module/manifest.js';
-import { Log } from '../core/module/services.js';
-import { ArgError, directive, type ArgType } from '../core/module/spec.js';
+import { AddressError, parseAddress, type Address, type ParsedAddress } from '../../core/contract/address.js';
+import { template } from '../../core/contract/args.js';
+import { streamModule } from '../../core/contract/manifest.js';
+import { Log } from '../../core/contract/log.js';
+import { ArgError, directive, type ArgType } from '../../core/contract/spec.js';
 import {
   STREAM_INTERNAL_ERROR,
   type StreamHandlers,
@@ -10,7 +10,7 @@ import {
   type StreamScope,
   type StreamSession,
   type StreamTemplate,
-} from '../core/module/stream.js';
+} from '../../core/contract/stream.js';
 
 const HINT = 'it is an address of this server: 127.0.0.1:8000, [::1]:8000 or unix:/path';
 /** Of an address without one: no listener has it. */

@@ -1,5 +1,5 @@
 /** Errors of calls as clients of NGINX Plus know them: its codes, and its status where that is another one. */
-import { ApiError } from '../../core/module/control.js';
+import { ApiError } from '../../core/contract/control.js';
 
 /** Codes for parameters of a server, by field. */
 const BAD_PARAMETER: Readonly<Record<string, string>> = {

@@ -1,12 +1,13 @@
-import type { ServerStatus } from '../../core/module/server-status.js';
-import type { ServerInfo, Statistics } from '../../core/module/services.js';
+import type { ServerStatus } from '../../core/contract/server-status.js';
+import type { ServerInfo } from '../../core/contract/server-info.js';
+import type { Statistics } from '../../core/contract/statistics.js';
 
 /** Zones are counted in pages of this size (bytes). */
 const PAGE = 4096;
 
 type Numbers = Readonly<Record<string, number>>;
 
-/** What can be set to zero. */
+/** Figures that can be set to zero. */
 export const RESETTABLE = ['processes', 'connections', 'requests', 'ssl'] as const;
 export type Resettable = (typeof RESETTABLE)[number];
 

@@ -1,5 +1,5 @@
-import { ApiError, type Call } from '../../core/module/control.js';
-import type { DataPlane } from '../../core/module/services.js';
+import { ApiError, type Call } from '../../core/contract/control.js';
+import type { DataPlane } from '../../core/contract/data-plane.js';
 import { plusError } from './errors.js';
 
 /** The key-value store as the one zone of NGINX Plus that it is to its clients. */

@@ -1,11 +1,11 @@
 /** Input of the calls of NGINX Plus that srv serves. Its own document describes them: https://nginx.org/en/docs/http/ngx_http_api_module.html */
-import { argSchemas, Type } from '../../core/module/schema.js';
-import { upstreamDirectives } from '../../core/module/upstream.js';
+import { argSchemas, Type } from '../../core/contract/schema.js';
+import { upstreamDirectives } from '../../core/toolkit/upstream.js';
 import { keyvalFailure, upstreamFailure } from './errors.js';
 
 const { accepted } = argSchemas(upstreamDirectives.server);
 // Whether a name is looked up again and again follows from the address.
-const { server, resolve: _resolve, ...settings } = accepted;
+const { server, resolve: _resolve, members_from: _source, ...settings } = accepted;
 
 const fields = Type.Object({ fields: Type.Optional(Type.String()) });
 const Anything = Type.Unknown();
@@ -32,6 +32,16 @@ export const changeServer = {
   dryRun: true,
   body: Type.Object({ ...Type.Partial(Type.Object({ server, ...settings })).properties }),
   responses: { 200: Anything },
+} as const;
+
+const { route: _route, ...ofStream } = settings;
+export const addStreamServer = {
+  ...addServer,
+  body: Type.Object({ server, ...Type.Partial(Type.Object(ofStream)).properties }),
+} as const;
+export const changeStreamServer = {
+  ...changeServer,
+  body: Type.Object({ ...Type.Partial(Type.Object({ server, ...ofStream })).properties }),
 } as const;
 
 /** A value, one with its time in milliseconds, or null: the key is deleted. */

@@ -1,22 +1,33 @@
-import { action, ApiError, dryRunReply, route, type ActionContext, type Call, type Reply } from '../core/module/control.js';
-import { controlModule, coreModule } from '../core/module/manifest.js';
-import { ServerStatus } from '../core/module/server-status.js';
-import { DataPlane, ServerInfo, Statistics } from '../core/module/services.js';
-import { readReply, writeReply, type Versioned } from '../core/module/versioned.js';
-import { plusError } from './srv_http_plus_api_module/errors.js';
-import { PlusFigures, RESETTABLE, type Resettable } from './srv_http_plus_api_module/figures.js';
-import { assertZone, Keyvals, ZONE } from './srv_http_plus_api_module/keyvals.js';
-import * as schemas from './srv_http_plus_api_module/schemas.js';
-import { select, selectEach } from './srv_http_plus_api_module/select.js';
+import { action, ApiError, dryRunReply, route, type ActionContext, type Call, type Reply } from '../../core/contract/control.js';
+import { controlModule, coreModule } from '../../core/contract/manifest.js';
+import { ServerStatus } from '../../core/contract/server-status.js';
+import { DataPlane } from '../../core/contract/data-plane.js';
+import { ServerInfo } from '../../core/contract/server-info.js';
+import { Statistics } from '../../core/contract/statistics.js';
+import type { EngineName } from '../../core/contract/spec.js';
+import { readReply, writeReply, type Versioned } from '../../core/contract/versioned.js';
+import { plusError } from './errors.js';
+import { PlusFigures, RESETTABLE, type Resettable } from './figures.js';
+import { assertZone, Keyvals, ZONE } from './keyvals.js';
+import * as schemas from './schemas.js';
+import { select, selectEach } from './select.js';
 
 const NAME = 'srv_http_plus_api_module';
-const VERSION = 9;
 
-/** First parts of paths below `/9/`, and below `/9/http/`. */
-const ENDPOINTS = ['nginx', 'processes', 'connections', 'slabs', 'http', 'resolvers', 'ssl', 'workers'];
+/** First parts of paths below `/9/`, below `/9/http/`, and below `/9/stream/`. */
+const ENDPOINTS = ['nginx', 'processes', 'connections', 'slabs', 'http', 'stream', 'resolvers', 'ssl', 'workers'];
 const HTTP_ENDPOINTS = ['requests', 'server_zones', 'location_zones', 'caches', 'limit_conns', 'limit_reqs', 'keyvals', 'upstreams'];
+const STREAM_ENDPOINTS = ['server_zones', 'limit_conns', 'keyvals', 'upstreams'];
 
-/** The API of NGINX Plus, version 9, for the clients that it has (docs/plus-api.md). This half has the figures of the data plane. */
+/** All are served in the form of the last one, which has what those before it have. */
+const VERSIONS: readonly number[] = [1, 2, 3, 4, 5, 6, 7, 8, 9];
+
+/** As `route`, below the number of each version. */
+const served: typeof route = (verb, path, schemas) => (target, method, descriptor) => {
+  for (const version of VERSIONS) route(verb, `/${version}${path}`, schemas)(target, method, descriptor);
+};
+
+/** The API of NGINX Plus, for its clients (docs/plus-api.md). This half has the figures of the data plane. */
 @coreModule({ name: NAME, api: 1, plane: 'data' })
 export class PlusData {
   readonly #figures: PlusFigures;
@@ -41,10 +52,10 @@ type ReadCall = Call<typeof schemas.read>;
 type Upstream = Readonly<Record<string, unknown>> & { readonly name: string };
 
 /**
- * The calls of version 9 of NGINX Plus's API, below `/9/`, for the clients that it has: those about upstreams, key-value pairs and figures that
- * are counted. What NGINX Plus has and srv does not, is there and empty.
+ * The calls of NGINX Plus's API, below `/1/` to `/9/`, for its clients: upstreams, key-value pairs and statistics. Features of NGINX Plus
+ * that srv does not have are present and empty.
  */
-@controlModule({ name: NAME, api: 1, key: 'plus', root: '' })
+@controlModule({ name: NAME, api: 1, key: 'plus', dataModule: NAME, root: '' })
 export class PlusApi {
   readonly #keyvals: Keyvals;
 
@@ -54,70 +65,70 @@ export class PlusApi {
 
   @route('GET', '', schemas.read)
   versions(): Reply {
-    return { status: 200, body: [VERSION] };
+    return { status: 200, body: VERSIONS };
   }
 
-  @route('GET', '/9', schemas.read)
+  @served('GET', '', schemas.read)
   endpoints(): Reply {
     return { status: 200, body: ENDPOINTS };
   }
 
-  @route('GET', '/9/http', schemas.read)
+  @served('GET', '/http', schemas.read)
   httpEndpoints(): Reply {
     return { status: 200, body: HTTP_ENDPOINTS };
   }
 
-  @route('GET', '/9/nginx', schemas.read)
+  @served('GET', '/nginx', schemas.read)
   nginx(call: ReadCall): Promise<Reply> {
     return this.#figures('nginx', call);
   }
 
-  @route('GET', '/9/processes', schemas.read)
+  @served('GET', '/processes', schemas.read)
   processes(call: ReadCall): Promise<Reply> {
     return this.#figures('processes', call);
   }
 
-  @route('DELETE', '/9/processes', schemas.reset)
+  @served('DELETE', '/processes', schemas.reset)
   resetProcesses(call: Call): Promise<Reply> {
     return this.#reset('processes', call);
   }
 
-  @route('GET', '/9/connections', schemas.read)
+  @served('GET', '/connections', schemas.read)
   connections(call: ReadCall): Promise<Reply> {
     return this.#figures('connections', call);
   }
 
-  @route('DELETE', '/9/connections', schemas.reset)
+  @served('DELETE', '/connections', schemas.reset)
   resetConnections(call: Call): Promise<Reply> {
     return this.#reset('connections', call);
   }
 
-  @route('GET', '/9/ssl', schemas.read)
+  @served('GET', '/ssl', schemas.read)
   ssl(call: ReadCall): Promise<Reply> {
     return this.#figures('ssl', call);
   }
 
-  @route('DELETE', '/9/ssl', schemas.reset)
+  @served('DELETE', '/ssl', schemas.reset)
   resetSsl(call: Call): Promise<Reply> {
     return this.#reset('ssl', call);
   }
 
-  @route('GET', '/9/http/requests', schemas.read)
+  @served('GET', '/http/requests', schemas.read)
   requests(call: ReadCall): Promise<Reply> {
     return this.#figures('requests', call);
   }
 
-  @route('DELETE', '/9/http/requests', schemas.reset)
+  @served('DELETE', '/http/requests', schemas.reset)
   resetRequests(call: Call): Promise<Reply> {
     return this.#reset('requests', call);
   }
 
-  @route('GET', '/9/slabs', schemas.read)
+  @served('GET', '/slabs', schemas.read)
   async slabs(call: ReadCall): Promise<Reply> {
     return { status: 200, body: selectEach(await this.#slabs(call), call.query.fields) };
   }
 
-  @route('GET', '/9/slabs/:zone', schemas.read)
+  @served('GET', '/slabs/:zone', schemas.read)
   async slab(call: ReadCall): Promise<Reply> {
     const { zone = '' } = call.params;
     const found = new Map(Object.entries(await this.#slabs(call))).get(zone);
@@ -125,13 +136,13 @@ export class PlusApi {
     return { status: 200, body: select(found, call.query.fields) };
   }
 
-  @route('GET', '/9/workers', schemas.read)
+  @served('GET', '/workers', schemas.read)
   async workers(call: ReadCall): Promise<Reply> {
     const { fields } = call.query;
     return { status: 200, body: (await this.#workers(call)).map((worker) => select(worker, fields)) };
   }
 
-  @route('GET', '/9/workers/:id', schemas.read)
+  @served('GET', '/workers/:id', schemas.read)
   async worker(call: ReadCall): Promise<Reply> {
     const { id = '' } = call.params;
     const found = (await this.#workers(call)).find((worker) => String(worker.id) === id);
@@ -139,108 +150,167 @@ export class PlusApi {
     return { status: 200, body: select(found, call.query.fields) };
   }
 
-  @route('GET', '/9/resolvers', schemas.read)
+  @served('GET', '/resolvers', schemas.read)
   resolvers(call: ReadCall): Reply {
     return none(call);
   }
 
-  @route('GET', '/9/http/server_zones', schemas.read)
+  @served('GET', '/http/server_zones', schemas.read)
   serverZones(call: ReadCall): Promise<Reply> {
     return this.#zones('server', call);
   }
 
-  @route('GET', '/9/http/server_zones/:zone', schemas.read)
+  @served('GET', '/http/server_zones/:zone', schemas.read)
   serverZone(call: ReadCall): Promise<Reply> {
     return this.#zone('server', call);
   }
 
-  @route('DELETE', '/9/http/server_zones/:zone', schemas.reset)
+  @served('DELETE', '/http/server_zones/:zone', schemas.reset)
   resetServerZone(call: Call): Promise<Reply> {
     return this.#resetZone('server', call);
   }
 
-  @route('GET', '/9/http/location_zones', schemas.read)
+  @served('GET', '/http/location_zones', schemas.read)
   locationZones(call: ReadCall): Promise<Reply> {
     return this.#zones('location', call);
   }
 
-  @route('GET', '/9/http/location_zones/:zone', schemas.read)
+  @served('GET', '/http/location_zones/:zone', schemas.read)
   locationZone(call: ReadCall): Promise<Reply> {
     return this.#zone('location', call);
   }
 
-  @route('DELETE', '/9/http/location_zones/:zone', schemas.reset)
+  @served('DELETE', '/http/location_zones/:zone', schemas.reset)
   resetLocationZone(call: Call): Promise<Reply> {
     return this.#resetZone('location', call);
   }
 
-  @route('GET', '/9/http/caches', schemas.read)
+  @served('GET', '/http/caches', schemas.read)
   caches(call: ReadCall): Reply {
     return none(call);
   }
 
-  @route('GET', '/9/http/limit_conns', schemas.read)
+  @served('GET', '/http/limit_conns', schemas.read)
   limitConns(call: ReadCall): Reply {
     return none(call);
   }
 
-  @route('GET', '/9/http/limit_reqs', schemas.read)
+  @served('GET', '/http/limit_reqs', schemas.read)
   limitReqs(call: ReadCall): Reply {
     return none(call);
   }
 
-  @route('GET', '/9/http/upstreams', schemas.listUpstreams)
-  async upstreams({ query, ...call }: ReadCall): Promise<Reply> {
-    const { value } = await this.dataPlane.call<Versioned<readonly Upstream[]>>('upstream.list', {}, call);
-    return { status: 200, body: selectEach(Object.fromEntries(value.map(({ name, ...shown }) => [name, shown])), query.fields) };
+  @served('GET', '/http/upstreams', schemas.listUpstreams)
+  upstreams(call: ReadCall): Promise<Reply> {
+    return this.#upstreams('http', call);
   }
 
-  @route('GET', '/9/http/upstreams/:upstream', schemas.readUpstream)
-  async upstream({ query, ...call }: ReadCall): Promise<Reply> {
-    const { value } = await this.dataPlane.call<Versioned<Upstream>>('upstream.get', call.params, call);
-    const { name: _name, ...shown } = value;
-    return { status: 200, body: select(shown, query.fields) };
+  @served('GET', '/http/upstreams/:upstream', schemas.readUpstream)
+  upstream(call: ReadCall): Promise<Reply> {
+    return this.#upstream('http', call);
   }
 
-  @route('DELETE', '/9/http/upstreams/:upstream', schemas.resetUpstream)
+  @served('DELETE', '/http/upstreams/:upstream', schemas.resetUpstream)
   async resetUpstream(call: Call): Promise<Reply> {
-    await this.dataPlane.call('upstream.reset', call.params, call);
+    await this.dataPlane.call('upstream.reset', { ...call.params, engine: 'http' }, call);
     return doneReply(call, []);
   }
 
-  @route('GET', '/9/http/upstreams/:upstream/servers', schemas.readUpstream)
+  @served('GET', '/http/upstreams/:upstream/servers', schemas.readUpstream)
   async servers(call: ReadCall): Promise<Reply> {
-    return readReply(await this.dataPlane.call<Versioned>('upstream.members', call.params, call));
+    return readReply(await this.dataPlane.call<Versioned>('upstream.members', { ...call.params, engine: 'http' }, call));
   }
 
-  @route('GET', '/9/http/upstreams/:upstream/servers/:id', schemas.readUpstream)
+  @served('GET', '/http/upstreams/:upstream/servers/:id', schemas.readUpstream)
   async server(call: ReadCall): Promise<Reply> {
-    return readReply(await this.dataPlane.call<Versioned>('upstream.member', call.params, call));
+    return readReply(await this.dataPlane.call<Versioned>('upstream.member', { ...call.params, engine: 'http' }, call));
   }
 
-  @route('POST', '/9/http/upstreams/:upstream/servers', schemas.addServer)
+  @served('POST', '/http/upstreams/:upstream/servers', schemas.addServer)
   async addServer({ body, ...call }: Call<typeof schemas.addServer>): Promise<Reply> {
-    const reply = await this.#write('upstream.add', { ...call.params, fields: body }, call);
+    const reply = await this.#write('upstream.add', { ...call.params, engine: 'http', fields: body }, call);
     return call.dryRun ? reply : { ...reply, status: 201 };
   }
 
-  @route('PATCH', '/9/http/upstreams/:upstream/servers/:id', schemas.changeServer)
+  @served('PATCH', '/http/upstreams/:upstream/servers/:id', schemas.changeServer)
   changeServer({ body, ...call }: Call<typeof schemas.changeServer>): Promise<Reply> {
-    return this.#write('upstream.change', { ...call.params, fields: body }, call);
+    return this.#write('upstream.change', { ...call.params, engine: 'http', fields: body }, call);
   }
 
-  @route('DELETE', '/9/http/upstreams/:upstream/servers/:id', schemas.removeServer)
+  @served('DELETE', '/http/upstreams/:upstream/servers/:id', schemas.removeServer)
   removeServer(call: Call): Promise<Reply> {
-    return this.#write('upstream.remove', { ...call.params, minimal: call.minimal }, call);
+    return this.#write('upstream.remove', { ...call.params, engine: 'http', minimal: call.minimal }, call);
   }
 
-  @route('GET', '/9/http/keyvals', schemas.readKeyvals)
+  @served('GET', '/stream', schemas.read)
+  streamEndpoints(): Reply {
+    return { status: 200, body: STREAM_ENDPOINTS };
+  }
+
+  @served('GET', '/stream/server_zones', schemas.read)
+  streamServerZones(call: ReadCall): Reply {
+    return none(call);
+  }
+
+  @served('GET', '/stream/limit_conns', schemas.read)
+  streamLimitConns(call: ReadCall): Reply {
+    return none(call);
+  }
+
+  @served('GET', '/stream/keyvals', schemas.read)
+  streamKeyvals(call: ReadCall): Reply {
+    return none(call);
+  }
+
+  @served('GET', '/stream/upstreams', schemas.listUpstreams)
+  upstreamsOfStream(call: ReadCall): Promise<Reply> {
+    return this.#upstreams('stream', call);
+  }
+
+  @served('GET', '/stream/upstreams/:upstream', schemas.readUpstream)
+  upstreamOfStream(call: ReadCall): Promise<Reply> {
+    return this.#upstream('stream', call);
+  }
+
+  @served('DELETE', '/stream/upstreams/:upstream', schemas.resetUpstream)
+  async resetUpstreamOfStream(call: Call): Promise<Reply> {
+    await this.dataPlane.call('upstream.reset', { ...call.params, engine: 'stream' }, call);
+    return doneReply(call, []);
+  }
+
+  @served('GET', '/stream/upstreams/:upstream/servers', schemas.readUpstream)
+  async serversOfStream(call: ReadCall): Promise<Reply> {
+    return readReply(await this.dataPlane.call<Versioned>('upstream.members', { ...call.params, engine: 'stream' }, call));
+  }
+
+  @served('GET', '/stream/upstreams/:upstream/servers/:id', schemas.readUpstream)
+  async serverOfStream(call: ReadCall): Promise<Reply> {
+    return readReply(await this.dataPlane.call<Versioned>('upstream.member', { ...call.params, engine: 'stream' }, call));
+  }
+
+  @served('POST', '/stream/upstreams/:upstream/servers', schemas.addStreamServer)
+  async addServerOfStream({ body, ...call }: Call<typeof schemas.addStreamServer>): Promise<Reply> {
+    const reply = await this.#write('upstream.add', { ...call.params, engine: 'stream', fields: body }, call);
+    return call.dryRun ? reply : { ...reply, status: 201 };
+  }
+
+  @served('PATCH', '/stream/upstreams/:upstream/servers/:id', schemas.changeStreamServer)
+  changeServerOfStream({ body, ...call }: Call<typeof schemas.changeStreamServer>): Promise<Reply> {
+    return this.#write('upstream.change', { ...call.params, engine: 'stream', fields: body }, call);
+  }
+
+  @served('DELETE', '/stream/upstreams/:upstream/servers/:id', schemas.removeServer)
+  removeServerOfStream(call: Call): Promise<Reply> {
+    return this.#write('upstream.remove', { ...call.params, engine: 'stream', minimal: call.minimal }, call);
+  }
+
+  @served('GET', '/http/keyvals', schemas.readKeyvals)
   async zones(call: Call<typeof schemas.readKeyvals>): Promise<Reply> {
     if (call.query.fields === '') return { status: 200, body: [ZONE] };
     return { status: 200, body: { [ZONE]: await this.#keyvals.all(call) } };
   }
 
-  @route('GET', '/9/http/keyvals/:zone', schemas.readKeyvals)
+  @served('GET', '/http/keyvals/:zone', schemas.readKeyvals)
   async zone(call: Call<typeof schemas.readKeyvals>): Promise<Reply> {
     assertZone(call.params['zone']);
     const { key } = call.query;
@@ -248,14 +318,14 @@ export class PlusApi {
     return { status: 200, body };
   }
 
-  @route('POST', '/9/http/keyvals/:zone', schemas.addKeyval)
+  @served('POST', '/http/keyvals/:zone', schemas.addKeyval)
   async addKeyval({ body, ...call }: Call<typeof schemas.addKeyval>): Promise<Reply> {
     assertZone(call.params['zone']);
     await this.#keyvals.add(body, { ...call, body: undefined });
     return call.dryRun ? dryRunReply(Object.keys(body).map((key) => `+ ${key}`)) : { status: 201 };
   }
 
-  @route('PATCH', '/9/http/keyvals/:zone', schemas.changeKeyval)
+  @served('PATCH', '/http/keyvals/:zone', schemas.changeKeyval)
   async changeKeyval({ body, ...call }: Call<typeof schemas.changeKeyval>): Promise<Reply> {
     assertZone(call.params['zone']);
     await this.#keyvals.change(body, { ...call, body: undefined });
@@ -265,11 +335,22 @@ export class PlusApi {
     );
   }
 
-  @route('DELETE', '/9/http/keyvals/:zone', schemas.clearKeyvals)
+  @served('DELETE', '/http/keyvals/:zone', schemas.clearKeyvals)
   async clearKeyvals(call: Call): Promise<Reply> {
     assertZone(call.params['zone']);
     await this.#keyvals.clear(call);
     return doneReply(call, ['- all keys']);
+  }
+
+  async #upstreams(engine: EngineName, { query, ...call }: ReadCall): Promise<Reply> {
+    const { value } = await this.dataPlane.call<Versioned<readonly Upstream[]>>('upstream.list', { engine }, call);
+    return { status: 200, body: selectEach(Object.fromEntries(value.map(({ name, ...shown }) => [name, shown])), query.fields) };
+  }
+
+  async #upstream(engine: EngineName, { query, ...call }: ReadCall): Promise<Reply> {
+    const { value } = await this.dataPlane.call<Versioned<Upstream>>('upstream.get', { ...call.params, engine }, call);
+    const { name: _name, ...shown } = value;
+    return { status: 200, body: select(shown, query.fields) };
   }
 
   async #figures(what: keyof PlusFigures, { query, ...call }: ReadCall): Promise<Reply> {

@@ -1,39 +1,13 @@
-import { argType } from '../../core/module/arg-type.js';
-import { choice, fieldName, flag, number, optional, rest, template, time } from '../../core/module/args.js';
-import type { HttpRequest, LocationScope, Template } from '../../core/module/http.js';
-import { compilePattern, namedGroups } from '../../core/module/pattern.js';
-import { ArgError, directive, type ArgType } from '../../core/module/spec.js';
-import { bufferingDirectives } from './buffering.js';
-import { upstreamTlsDirectives } from '../../core/module/tls/upstream-directives.js';
+import { argType } from '../../core/contract/arg-type.js';
+import { choice, fieldName, flag, optional, rest, size, template } from '../../core/contract/args.js';
+import type { HttpRequest, LocationScope, Template } from '../../core/contract/http.js';
+import { compilePattern, namedGroups } from '../../core/toolkit/pattern.js';
+import { ArgError, directive, type ArgType } from '../../core/contract/spec.js';
+import { exchangeDirectives } from '../../core/toolkit/exchange/directives.js';
+import { storeDirectives } from './store.js';
+import { upstreamTlsDirectives } from '../../core/toolkit/tls/upstream-directives.js';
 
 const ANYWHERE = ['http', 'server', 'location'] as const;
-const NEXT = [
-  'error',
-  'timeout',
-  'invalid_header',
-  'http_500',
-  'http_502',
-  'http_503',
-  'http_504',
-  'http_403',
-  'http_404',
-  'http_429',
-  'non_idempotent',
-  'off',
-] as const;
-
-/** Fields of a response that can be told to have no effect. */
-const IGNORABLE = [
-  'X-Accel-Redirect',
-  'X-Accel-Expires',
-  'X-Accel-Limit-Rate',
-  'X-Accel-Buffering',
-  'X-Accel-Charset',
-  'Expires',
-  'Cache-Control',
-  'Set-Cookie',
-  'Vary',
-] as const;
 
 /** A text with variables, or a regular expression behind `~` (or `~*`: in any case). */
 function redirectWord(): ArgType<Template | RegExp> {
@@ -49,13 +23,14 @@ function redirectWord(): ArgType<Template | RegExp> {
   });
 }
 
-/** In any case, as nginx reads it. */
-function ignorable(): ArgType<string> {
-  const names = choice(...IGNORABLE);
-  return {
-    ...names,
-    parse: (value, context) => names.parse(IGNORABLE.find((name) => name.toLowerCase() === value.toLowerCase()) ?? value, context),
-  };
+/** What the name or an attribute of a cookie is compared with: as {@link redirectWord}, in any case unless it is a path. */
+function cookieWord(form: string, isPath = false): ArgType<Template | RegExp> {
+  const word = redirectWord();
+  return argType({
+    kind: 'template',
+    form,
+    parse: (value, context) => word.parse(isPath ? value : value.replace(/^~\*?/, '~*'), context),
+  });
 }
 
 /** Where requests are passed to. Of one with variables the beginning may be known with the request only. */
@@ -93,9 +68,9 @@ export const directives = {
   }),
   proxy_http_version: directive({
     in: ANYWHERE,
-    args: choice('1.0', '1.1'),
+    args: choice('1.0', '1.1', '2'),
     default: '1.1',
-    doc: 'HTTP version of requests to the upstream.',
+    doc: 'HTTP version of requests to the upstream. With 2 many requests share a connection: over TLS it is agreed on by ALPN, without TLS members have to know it.',
   }),
   proxy_set_header: directive({
     in: ANYWHERE,
@@ -103,25 +78,11 @@ export const directives = {
     many: true,
     doc: 'Sets a request field; an empty value removes it.',
   }),
-  proxy_pass_request_headers: directive({ in: ANYWHERE, args: flag(), default: 'on', doc: 'Passes the request header of the client on.' }),
-  proxy_pass_request_body: directive({ in: ANYWHERE, args: flag(), default: 'on', doc: 'Passes the request body of the client on.' }),
-  proxy_request_buffering: directive({
+  proxy_pass_trailers: directive({ in: ANYWHERE, args: flag(), default: 'off', doc: 'Passes the trailers of responses on.' }),
+  proxy_set_body: directive({
     in: ANYWHERE,
-    args: flag(),
-    default: 'on',
-    doc: 'Reads the whole request body before it connects to the upstream: into memory up to client_body_buffer_size, otherwise into a file.',
-  }),
-  proxy_hide_header: directive({ in: ANYWHERE, args: fieldName(), many: true, doc: 'Hides a response field from the client.' }),
-  proxy_pass_header: directive({
-    in: ANYWHERE,
-    args: fieldName(),
-    many: true,
-    doc: 'Passes a response field that is hidden by default.',
-  }),
-  proxy_ignore_headers: directive({
-    in: ANYWHERE,
-    args: { names: rest(ignorable()) },
-    doc: 'Disables the processing of these response fields.',
+    args: template('value'),
+    doc: 'Sends this text to the upstream as the body of every request, in place of that of the client.',
   }),
   proxy_redirect: directive({
     in: ANYWHERE,
@@ -130,57 +91,31 @@ export const directives = {
     defines: ({ args }) => args.flatMap(({ text }) => namedGroups(text)),
     doc: 'Rewrites the response fields Location and Refresh.',
   }),
-  proxy_connect_timeout: directive({ in: ANYWHERE, args: time(), default: '60s', doc: 'Timeout for connecting to the upstream.' }),
-  proxy_send_timeout: directive({
+  proxy_cookie_domain: directive({
     in: ANYWHERE,
-    args: time(),
-    default: '60s',
-    doc: 'Timeout between two successive writes to the upstream.',
+    args: { from: cookieWord('off | domain'), to: optional(template('replacement')) },
+    many: true,
+    defines: ({ args }) => args.flatMap(({ text }) => namedGroups(text)),
+    doc: 'Changes the attribute domain of cookies that the upstream sets.',
   }),
-  proxy_read_timeout: directive({
+  proxy_cookie_flags: directive({
     in: ANYWHERE,
-    args: time(),
-    default: '60s',
-    doc: 'Timeout between two successive reads from the upstream.',
+    args: { cookie: cookieWord('off | cookie'), flags: rest(template('flag'), 0) },
+    many: true,
+    doc: 'Sets flags of cookies that the upstream sets, or removes them: secure, httponly, samesite=strict, samesite=lax, samesite=none, nosecure, nohttponly, nosamesite.',
   }),
-  proxy_next_upstream: directive({
+  proxy_cookie_path: directive({
     in: ANYWHERE,
-    args: { cases: rest(choice(...NEXT)) },
-    default: 'error timeout',
-    doc: 'Cases in which a request is passed to the next member.',
+    args: { from: cookieWord('off | path', true), to: optional(template('replacement')) },
+    many: true,
+    defines: ({ args }) => args.flatMap(({ text }) => namedGroups(text)),
+    doc: 'Changes the attribute path of cookies that the upstream sets.',
   }),
-  proxy_next_upstream_tries: directive({
-    in: ANYWHERE,
-    args: number(),
-    default: '0',
-    doc: 'Maximum number of members tried for a request; 0 is no limit.',
-  }),
-  proxy_next_upstream_timeout: directive({
-    in: ANYWHERE,
-    args: time(),
-    default: '0',
-    doc: 'Time limit for passing a request to the next member; 0 is no limit.',
-  }),
-  proxy_force_ranges: directive({
-    in: ANYWHERE,
-    args: flag(),
-    default: 'off',
-    doc: 'Serves byte ranges of responses regardless of their Accept-Ranges.',
-  }),
-  proxy_intercept_errors: directive({
-    in: ANYWHERE,
-    args: flag(),
-    default: 'off',
-    doc: 'Applies error_page to responses of the upstream.',
-  }),
-  proxy_ignore_client_abort: directive({
-    in: ANYWHERE,
-    args: flag(),
-    default: 'off',
-    doc: 'Keeps the upstream request running after the client disconnects.',
-  }),
+  proxy_headers_hash_max_size: directive({ in: ANYWHERE, args: size(), doc: 'Accepted: tables grow as needed.' }),
+  proxy_headers_hash_bucket_size: directive({ in: ANYWHERE, args: size(), doc: 'Accepted: tables grow as needed.' }),
   ...upstreamTlsDirectives<HttpRequest>(ANYWHERE),
-  ...bufferingDirectives,
+  ...exchangeDirectives('proxy'),
+  ...storeDirectives,
 };
 
 /** What these directives say for one location. */

@@ -1,17 +1,17 @@
-import type { HttpRequest, Scope, Template } from '../../core/module/http.js';
-import type { ExchangePlan } from '../../core/module/services.js';
-import type { Directive } from '../../core/module/tree.js';
+import type { HttpRequest, Scope, Template } from '../../core/contract/http.js';
+import type { ExchangePlan } from '../../core/contract/exchanges.js';
+import type { Directive } from '../../core/contract/tree.js';
 import type { ProxyScope } from './directives.js';
 import { constant, type Target } from './target.js';
 
-/** Gives the new text of a Location that it fits. */
-type RedirectRule = (location: string, request: HttpRequest) => string | undefined;
+/** Gives the new text of a Location, or of an attribute of a cookie, that it fits. */
+export type ReplacementRule = (text: string, request: HttpRequest) => string | undefined;
 
 export function rewriter(scope: ProxyScope, { redirect }: Target): ExchangePlan['rewriteLocation'] {
-  const rules: RedirectRule[] = [];
+  const rules: ReplacementRule[] = [];
   const lines = scope.conf.proxy_redirect.length === 0 ? [undefined] : scope.conf.proxy_redirect;
   for (const line of lines) {
-    if (line?.to !== undefined) rules.push(redirectRule(line.from, line.to));
+    if (line?.to !== undefined) rules.push(replacementRule(line.from, line.to));
     else if (isWord(line?.from, 'off')) return undefined;
     else if (redirect !== undefined) rules.push(prefixRule(constant(redirect.from), constant(redirect.to)));
     else if (line !== undefined)
@@ -31,10 +31,9 @@ function isWord(word: Template | RegExp | undefined, text: string): boolean {
   return word !== undefined && 'constant' in word && word.constant === text;
 }
 
-/** What only shows when the lines of a block are seen together. */
+/** Errors that only show when the lines of a block are seen together. */
 export function assertRedirects(scope: ProxyScope): void {
-  let level: Scope | undefined = scope;
-  while (level !== undefined && !level.own('proxy_redirect')) level = level.parent;
+  const level = levelOf(scope, 'proxy_redirect');
   const lines = [...(level?.directive?.block?.named('proxy_redirect') ?? [])];
   for (const [at, line] of lines.entries()) {
     const [word = '', replacement] = line.args.map(({ text }) => text);
@@ -43,6 +42,27 @@ export function assertRedirects(scope: ProxyScope): void {
     if (word !== 'default') scope.fail(`invalid parameter "${word}"`, line, 'default, off, or what to replace and by what');
     if (level === undefined || !standsBehindTarget(line, level))
       scope.fail('"proxy_redirect default" should be placed after the "proxy_pass" directive', line);
+  }
+}
+
+/** The block whose lines are active. */
+function levelOf(scope: ProxyScope, name: string): Scope | undefined {
+  let level: Scope | undefined = scope;
+  while (level !== undefined && !level.own(name)) level = level.parent;
+  return level;
+}
+
+const COOKIE_RULES = ['proxy_cookie_domain', 'proxy_cookie_flags', 'proxy_cookie_path'] as const;
+
+/** `off` is the only line of its block, and the only one without a replacement. */
+export function assertCookieRules(scope: ProxyScope): void {
+  for (const name of COOKIE_RULES) {
+    const lines = [...(levelOf(scope, name)?.directive?.block?.named(name) ?? [])];
+    for (const [at, line] of lines.entries()) {
+      if (at > 0 && (isOff(line) || lines.slice(0, at).some(isOff))) scope.fail(`"${name}" directive is duplicate`, line);
+      if (line.args.length === 1 && !isOff(line))
+        scope.fail(`invalid parameter "${line.args[0]?.text}"`, line, 'off, or what to change and how');
+    }
   }
 }
 
@@ -59,11 +79,12 @@ function standsBehindTarget(line: Directive, level: Scope): boolean {
   return false;
 }
 
-function redirectRule(from: Template | RegExp, to: Template): RedirectRule {
+/** A prefix is replaced, or all of what a regular expression matches. */
+export function replacementRule(from: Template | RegExp, to: Template): ReplacementRule {
   return from instanceof RegExp ? patternRule(from, to) : prefixRule(from, to);
 }
 
-function prefixRule(from: Template, to: Template): RedirectRule {
+function prefixRule(from: Template, to: Template): ReplacementRule {
   return (location, request) => {
     const prefix = from.of(request);
     return location.startsWith(prefix) ? to.of(request) + location.slice(prefix.length) : undefined;
@@ -71,7 +92,7 @@ function prefixRule(from: Template, to: Template): RedirectRule {
 }
 
 /** The replacement stands for the whole text, and may use what was captured. */
-function patternRule(pattern: RegExp, to: Template): RedirectRule {
+function patternRule(pattern: RegExp, to: Template): ReplacementRule {
   return (location, request) => {
     const captures = pattern.exec(location);
     if (captures === null) return undefined;

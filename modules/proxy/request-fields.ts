@@ -1,5 +1,5 @@
-import type { HttpRequest, Template } from '../../core/module/http.js';
-import { fieldLine } from '../../core/module/message-text.js';
+import type { HttpRequest, Template } from '../../core/contract/http.js';
+import { fieldLine } from '../../core/contract/message-text.js';
 import type { ProxyScope } from './directives.js';
 import { constant, type Target } from './target.js';
 

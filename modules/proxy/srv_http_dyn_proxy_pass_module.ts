@@ -1,10 +1,10 @@
-import { coreModule } from '../core/module/manifest.js';
-import { inPlaceOf } from '../core/module/setting-fields.js';
-import { arePrintable } from '../core/module/setting-named.js';
-import { fieldSet, type Setting } from '../core/module/setting.js';
+import { coreModule } from '../../core/contract/manifest.js';
+import { inPlaceOf } from '../../core/toolkit/setting-fields.js';
+import { arePrintable } from '../../core/toolkit/setting-named.js';
+import { fieldSet, type Setting } from '../../core/contract/setting.js';
 
 /**
- * Scheme and server, without variables: whoever may change this setting names the server, and no client does. Sockets of the machine are
+ * Scheme and server, without variables: only a client that may change this setting names the server. Sockets of the machine are
  * reached through upstreams, whose members have rules of their own (`api_unix_members`).
  */
 const ALLOWED = /^https?:\/\/(?!unix:)[^\s/$?#]+(?:\/.*)?$/is;
@@ -27,6 +27,6 @@ const setting: Setting = {
   location: [target],
 };
 
-/** Where locations pass requests to, changed at run time: `/v1/config/proxy_pass`. */
+/** Targets of `proxy_pass` in locations, changed at run time: `/v1/config/proxy_pass`. */
 @coreModule({ name: 'srv_http_dyn_proxy_pass_module', api: '1.2', settings: [setting] })
 export class DynProxyPass {}

@@ -1,26 +1,35 @@
-import type { Handler, HttpHandlers, HttpRequest, Template } from '../core/module/http.js';
-import { httpModule } from '../core/module/manifest.js';
-import { Exchanges, Log, type ExchangePlan } from '../core/module/services.js';
-import { upstreamTls } from '../core/module/tls/upstream-directives.js';
-import type { Directive } from '../core/module/tree.js';
-import { assertSizes, responseBuffering } from './srv_http_proxy_module/buffering.js';
-import { directives, type ProxyScope } from './srv_http_proxy_module/directives.js';
-import { assertRedirects, rewriter } from './srv_http_proxy_module/redirect.js';
-import { requestFields } from './srv_http_proxy_module/request-fields.js';
-import { SharedSettings } from './srv_http_proxy_module/shared-settings.js';
-import { defaultPort, parseTarget, schemeOf, type Scheme, type Target } from './srv_http_proxy_module/target.js';
+import type { Handler, HttpHandlers, HttpRequest, Template } from '../../core/contract/http.js';
+import { httpModule } from '../../core/contract/manifest.js';
+import { Exchanges, type ExchangePlan } from '../../core/contract/exchanges.js';
+import { Log } from '../../core/contract/log.js';
+import { ServerInfo } from '../../core/contract/server-info.js';
+import { LogFiles } from '../../core/contract/log-files.js';
+import { ExchangeSettings } from '../../core/toolkit/exchange/exchange-settings.js';
+import { UpstreamTlsSettings } from '../../core/toolkit/tls/upstream-directives.js';
+import type { Directive } from '../../core/contract/tree.js';
+import { cookieRewriter } from './cookies.js';
+import { directives, type ProxyScope } from './directives.js';
+import { assertCookieRules, assertRedirects, rewriter } from './redirect.js';
+import { requestFields } from './request-fields.js';
+import { storeHandler } from './store.js';
+import { defaultPort, parseTarget, schemeOf, type Scheme, type Target } from './target.js';
 
 /** Passes requests to upstream members (ngx_http_proxy_module). Choice, connections and retries are the core's. */
 @httpModule({ name: 'srv_http_proxy_module', api: 1, directives, needs: ['srv_http_upstream_module'] })
 export class Proxy {
   /** `$proxy_host` by location. */
   readonly #targets = new WeakMap<Directive, Target>();
-  readonly #shared = new SharedSettings();
+  readonly #settings = new ExchangeSettings('proxy', ['date', 'server', 'x-pad']);
+  readonly #tls: UpstreamTlsSettings<HttpRequest>;
 
   constructor(
     private readonly exchanges: Exchanges,
     private readonly log: Log,
-  ) {}
+    files: LogFiles,
+    private readonly info: ServerInfo,
+  ) {
+    this.#tls = new UpstreamTlsSettings(files);
+  }
 
   readonly variables = {
     proxy_host: (request: HttpRequest): string | undefined => this.#target(request)?.host.of(request),
@@ -38,7 +47,8 @@ export class Proxy {
 
   compile(scope: ProxyScope): HttpHandlers | undefined {
     assertRedirects(scope);
-    assertSizes(scope);
+    assertCookieRules(scope);
+    this.#settings.assert(scope);
     const url = scope.own('proxy_pass') ? scope.conf.proxy_pass : undefined;
     if (url === undefined) return undefined;
     const target = parseTarget(url, scope);
@@ -46,8 +56,10 @@ export class Proxy {
     const plain = this.exchanges.compile(this.#plan(scope, target, target.scheme ?? 'http'));
     const secure = target.scheme === undefined ? this.exchanges.compile(this.#plan(scope, target, 'https')) : plain;
     const choose = this.#choice(url, plain, secure);
+    const memberResponse = storeHandler(scope, this.info, this.log);
     return {
       autoRedirect: true,
+      ...(memberResponse && { memberResponse }),
       content: plain === secure ? plain : (request) => choose(request)?.(request) ?? 500,
       explain: {
         content: (request, notes) => {
@@ -59,10 +71,10 @@ export class Proxy {
   }
 
   #plan(scope: ProxyScope, target: Target, scheme: Scheme): ExchangePlan {
-    return planOf(scope, target, scheme, this.#shared);
+    return planOf(scope, target, scheme, { tls: this.#tls, settings: this.#settings, log: this.log });
   }
 
-  /** Whether TLS is spoken is known with the request only. Undefined: the URL is none, which is logged. */
+  /** The use of TLS is known with the request only. Undefined: the URL is none, which is logged. */
   #choice(url: Template, plain: Handler, secure: Handler): (request: HttpRequest) => Handler | undefined {
     return (request) => {
       const text = url.of(request);
@@ -84,35 +96,33 @@ export class Proxy {
   }
 }
 
-function planOf(scope: ProxyScope, target: Target, scheme: Scheme, shared: SharedSettings): ExchangePlan {
+/** What all locations have in common. */
+interface InCommon {
+  readonly tls: UpstreamTlsSettings<HttpRequest>;
+  readonly settings: ExchangeSettings<'proxy'>;
+  readonly log: Log;
+}
+
+const HTTP2 = ['h2'];
+
+function planOf(scope: ProxyScope, target: Target, scheme: Scheme, { tls, settings, log }: InCommon): ExchangePlan {
   const { conf } = scope;
   const fields = requestFields(scope, target);
   return {
+    ...settings.plan(scope, 'proxy_pass'),
     target: target.host,
     scheme,
     defaultPort: defaultPort(scheme),
-    tls: upstreamTls(scope, scheme === 'https'),
+    tls: conf.proxy_http_version === '2' ? { ...tls.of(scope, scheme === 'https'), alpn: HTTP2 } : tls.of(scope, scheme === 'https'),
     tlsName: conf.proxy_ssl_name ?? target.host,
     method: conf.proxy_method,
     uri: target.uri,
     replaced: fields.names,
-    passFields: conf.proxy_pass_request_headers,
     fields: fields.text,
-    connectTimeout: conf.proxy_connect_timeout,
-    sendTimeout: conf.proxy_send_timeout,
-    readTimeout: conf.proxy_read_timeout,
-    next: shared.nextUpstream(conf),
     version: conf.proxy_http_version,
-    hidden: shared.hidden(conf),
-    ignored: new Set(conf.proxy_ignore_headers?.names.map((name) => name.toLowerCase())),
     rewriteLocation: rewriter(scope, target),
-    forceRanges: conf.proxy_force_ranges,
-    interceptErrors: conf.proxy_intercept_errors,
-    buffering: responseBuffering(scope),
-    ignoreClientAbort: conf.proxy_ignore_client_abort,
-    requestBuffering: conf.proxy_request_buffering,
-    passBody: conf.proxy_pass_request_body,
-    scope: scope.directive ?? scope,
-    fail: (message, hint) => scope.fail(message, 'proxy_pass', hint),
+    rewriteCookie: cookieRewriter(scope, log),
+    passTrailers: conf.proxy_pass_trailers,
+    body: conf.proxy_set_body,
   };
 }

@@ -1,23 +1,31 @@
-import { streamModule } from '../core/module/manifest.js';
-import { SessionRelays, type RelayPlan } from '../core/module/stream-relays.js';
-import type { StreamHandlers, StreamTemplate } from '../core/module/stream.js';
-import { upstreamTls } from '../core/module/tls/upstream-directives.js';
-import { directives, type StreamProxyScope } from './srv_stream_proxy_module/directives.js';
+import { streamModule } from '../../core/contract/manifest.js';
+import { LogFiles } from '../../core/contract/log-files.js';
+import { SessionRelays, type RelayPlan } from '../../core/contract/stream-relays.js';
+import type { StreamHandlers, StreamSession } from '../../core/contract/stream.js';
+import { UpstreamTlsSettings } from '../../core/toolkit/tls/upstream-directives.js';
+import { directives, type StreamProxyScope } from './stream-directives.js';
 
 /** Passes sessions to upstream members (ngx_stream_proxy_module). Choice, connections and retries are the core's. */
 @streamModule({ name: 'srv_stream_proxy_module', api: 1, directives, needs: ['srv_stream_upstream_module'] })
 export class StreamProxy {
-  constructor(private readonly relays: SessionRelays) {}
+  readonly #tls: UpstreamTlsSettings<StreamSession>;
+
+  constructor(
+    private readonly relays: SessionRelays,
+    files: LogFiles,
+  ) {
+    this.#tls = new UpstreamTlsSettings(files);
+  }
 
   compile(scope: StreamProxyScope): StreamHandlers | undefined {
     const { proxy_bind: bind } = scope.conf;
     if (bind?.transparent !== undefined)
       scope.fail('"transparent" is not supported', 'proxy_bind', 'Node.js cannot set the option IP_TRANSPARENT of a socket');
-    return scope.conf.proxy_pass && { content: this.relays.compile(planOf(scope)) };
+    return scope.conf.proxy_pass && { content: this.relays.compile(planOf(scope, this.#tls)) };
   }
 }
 
-function planOf(scope: StreamProxyScope): RelayPlan {
+function planOf(scope: StreamProxyScope, tls: UpstreamTlsSettings<StreamSession>): RelayPlan {
   const { conf } = scope;
   const target = conf.proxy_pass ?? scope.fail('no "proxy_pass"');
   const { proxy_bind: bind } = conf;
@@ -36,8 +44,8 @@ function planOf(scope: StreamProxyScope): RelayPlan {
     proxyProtocol: conf.proxy_protocol,
     keepAlive: conf.proxy_socket_keepalive,
     bind: bind === undefined || bind.address.constant === 'off' ? undefined : bind.address,
-    tls: conf.proxy_ssl ? { ...upstreamTls(scope, true), alpn: [] } : undefined,
-    tlsName: conf.proxy_ssl_name ?? hostOf(target),
+    tls: conf.proxy_ssl ? { alpn: [], ...tls.of(scope, true) } : undefined,
+    tlsName: conf.proxy_ssl_name ?? target,
     requests: conf.proxy_requests,
     responses: conf.proxy_responses,
     fail: (message, hint) => scope.fail(message, 'proxy_pass', hint),
@@ -45,11 +53,3 @@ function planOf(scope: StreamProxyScope): RelayPlan {
 }
 
 /** The name of an upstream, or the host of an address, without its port. */
-function hostOf(target: StreamTemplate): StreamTemplate {
-  const constant = target.constant === undefined ? undefined : withoutPort(target.constant);
-  return { constant, of: (session) => constant ?? withoutPort(target.of(session)) };
-}
-
-function withoutPort(text: string): string {
-  return text.replace(/^\[([^\]]*)\].*|:\d*$/s, '$1');
-}

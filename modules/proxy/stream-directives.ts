@@ -1,7 +1,7 @@
-import { choice, flag, number, optional, size, sizeTemplate, template, time } from '../../core/module/args.js';
-import { directive } from '../../core/module/spec.js';
-import type { StreamScope, StreamSession } from '../../core/module/stream.js';
-import { upstreamTlsDirectives } from '../../core/module/tls/upstream-directives.js';
+import { choice, flag, number, optional, size, sizeTemplate, template, time } from '../../core/contract/args.js';
+import { directive } from '../../core/contract/spec.js';
+import type { StreamScope, StreamSession } from '../../core/contract/stream.js';
+import { upstreamTlsDirectives } from '../../core/toolkit/tls/upstream-directives.js';
 
 const ANYWHERE = ['stream', 'stream server'] as const;
 
@@ -62,7 +62,12 @@ export const directives = {
   }),
   proxy_next_upstream_timeout: directive({ in: ANYWHERE, args: time(), default: '0', doc: 'Time limit of that; 0: none.' }),
   proxy_next_upstream_tries: directive({ in: ANYWHERE, args: number(), default: '0', doc: 'Number of servers that may be tried; 0: all.' }),
-  proxy_protocol: directive({ in: ANYWHERE, args: flag(), default: 'off', doc: 'Tells the upstream of the client by the PROXY protocol.' }),
+  proxy_protocol: directive({
+    in: ANYWHERE,
+    args: flag(),
+    default: 'off',
+    doc: 'Sends the address of the client to the upstream with the PROXY protocol.',
+  }),
   proxy_requests: directive({
     in: ANYWHERE,
     args: number(),

@@ -1,6 +1,6 @@
-import type { HttpRequest, Template } from '../../core/module/http.js';
-import type { UriPlan } from '../../core/module/services.js';
-import type { Directive } from '../../core/module/tree.js';
+import type { HttpRequest, Template } from '../../core/contract/http.js';
+import type { UriPlan } from '../../core/contract/exchanges.js';
+import type { Directive } from '../../core/contract/tree.js';
 import type { ProxyScope } from './directives.js';
 
 export type Scheme = 'http' | 'https';
@@ -44,7 +44,7 @@ export function parseTarget(url: Template, scope: ProxyScope): Target {
   return { url, scheme, host: constant(host), uri, redirect };
 }
 
-/** `http://$backend`, `http://$host$request_uri`: host and path are found in the finished text; without a path the request's own stands. */
+/** `http://$backend`, `http://$host$request_uri`: host and path are found in the finished text; without a path the request's own is used. */
 function variableTarget(url: Template): { host: Template; uri: UriPlan } {
   const part = (pattern: RegExp) => ({
     constant: undefined,

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 
-/** What a client wants to be connected with: `example.com:443`, `[2001:db8::1]:443`. */
+/** Target of a client: `example.com:443`, `[2001:db8::1]:443`. */
 export interface ConnectTarget {
   /** Name or address, without brackets. */
   readonly host: string;

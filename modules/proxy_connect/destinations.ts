@@ -1,7 +1,7 @@
-import { argType } from '../../core/module/arg-type.js';
-import { choice, rest } from '../../core/module/args.js';
-import { clients, type Clients } from '../../core/module/network.js';
-import { ArgError, directive } from '../../core/module/spec.js';
+import { argType } from '../../core/contract/arg-type.js';
+import { choice, rest } from '../../core/contract/args.js';
+import { clients, type Clients } from '../../core/contract/network.js';
+import { ArgError, directive } from '../../core/contract/spec.js';
 import { plainAddress, type SpecialAddresses } from './special-addresses.js';
 
 const network = clients({ all: true });
@@ -31,7 +31,7 @@ interface DestinationRule {
   readonly networks: readonly Clients[];
 }
 
-/** Tells whether a tunnel may lead to an address. */
+/** Says whether a tunnel may lead to an address. */
 export class Destinations {
   constructor(
     private readonly rules: readonly DestinationRule[],

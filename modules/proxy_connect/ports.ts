@@ -1,5 +1,5 @@
-import { argType } from '../../core/module/arg-type.js';
-import { ArgError, type ArgType } from '../../core/module/spec.js';
+import { argType } from '../../core/contract/arg-type.js';
+import { ArgError, type ArgType } from '../../core/contract/spec.js';
 
 /** Ports from the first to the last. */
 export interface PortRange {

@@ -1,9 +1,9 @@
 import { BlockList, isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { binaryAddress } from '../../core/module/binary-address.js';
+import { binaryAddress } from '../../core/contract/binary-address.js';
 
 /**
- * What is not a server somewhere on the Internet: the networks of IANA's registries of special-purpose addresses that are not globally
+ * Networks without servers on the Internet: the networks of IANA's registries of special-purpose addresses that are not globally
  * reachable (RFC 6890 and its updates), multicast, and what older registries reserved.
  */
 const SPECIAL_IPV4 = [
@@ -38,12 +38,12 @@ const SPECIAL_IPV6 = [
 
 /** Milliseconds for which the addresses of this machine are remembered. */
 const OWN_TRUST = 10_000;
-/** Bytes in front of an IPv4 address: mapped (RFC 4291), and translated (RFC 6052). Behind them in 6to4 (RFC 3056). */
+/** Bytes in front of an IPv4 address: mapped (RFC 4291), and translated (RFC 6052). After them in 6to4 (RFC 3056). */
 const MAPPED = `${'\0'.repeat(10)}\xff\xff`;
 const TRANSLATED = `\0\x64\xff\x9b${'\0'.repeat(8)}`;
 const SIX_TO_FOUR = '\x20\x02';
 
-/** Tells the addresses that a proxy must not reach for its clients: of this machine, of the networks around it, of nobody. */
+/** Finds the addresses that a proxy must not reach for its clients: of this machine, of the networks around it, and unassigned ones. */
 export class SpecialAddresses {
   readonly #networks = new BlockList();
   #own: ReadonlySet<string> = new Set();

@@ -1,30 +1,37 @@
-import { rest, template, time, word } from '../core/module/args.js';
-import type { ExplainNotes } from '../core/module/explain.js';
-import { parseTime } from '../core/module/duration.js';
+import { rest, template, time, word } from '../../core/contract/args.js';
+import type { ExplainNotes } from '../../core/contract/explain.js';
+import { parseTime } from '../../core/contract/duration.js';
 import {
   DONE,
   type ConnectionEnd,
+  type Handler,
   type HttpHandlers,
   type HttpRequest,
   type Result,
   type Scope,
   type Template,
-} from '../core/module/http.js';
-import { httpModule } from '../core/module/manifest.js';
-import { parseClientAddress } from '../core/module/network.js';
-import { HostNames, Log, Tunnels } from '../core/module/services.js';
-import type { TunnelFacts, TunnelHead } from '../core/module/tunnel.js';
-import { directive } from '../core/module/spec.js';
-import { parseConnectResponse } from './srv_http_proxy_connect_module/connect-response.js';
-import { parseConnectTarget, type ConnectTarget } from './srv_http_proxy_connect_module/connect-target.js';
-import { destinationDirective, Destinations } from './srv_http_proxy_connect_module/destinations.js';
-import { isInRanges, portRange } from './srv_http_proxy_connect_module/ports.js';
-import { SpecialAddresses } from './srv_http_proxy_connect_module/special-addresses.js';
+} from '../../core/contract/http.js';
+import { httpModule } from '../../core/contract/manifest.js';
+import { parseClientAddress } from '../../core/contract/network.js';
+import { HostNames } from '../../core/contract/host-names.js';
+import { Log } from '../../core/contract/log.js';
+import { Tunnels } from '../../core/contract/tunnel.js';
+import { Upstreams } from '../../core/contract/upstreams.js';
+import type { TunnelFacts, TunnelHead } from '../../core/contract/tunnel.js';
+import { directive } from '../../core/contract/spec.js';
+import { parseConnectResponse } from './connect-response.js';
+import { parseConnectTarget, type ConnectTarget } from './connect-target.js';
+import { destinationDirective, Destinations } from './destinations.js';
+import { isInRanges, portRange } from './ports.js';
+import { SpecialAddresses } from './special-addresses.js';
+import { tunnelDirectives } from './tunnel-directives.js';
+import { memberTunnelPlan } from './tunnel-members.js';
 
 const IN = ['server'] as const;
 const DATA_TIMEOUT_DOC = 'Time after which a tunnel ends in which no byte has moved.';
 
 const directives = {
+  ...tunnelDirectives,
   proxy_connect: directive({
     in: IN,
     doc: 'Makes the server a forward proxy: CONNECT requests open tunnels to the servers that clients name.',
@@ -63,10 +70,20 @@ type ConnectScope = Scope<typeof directives>;
 interface Plan {
   readonly conf: ConnectScope['conf'];
   readonly destinations: Destinations;
+  /** Where requests go to (`tunnel_pass address` with variables); undefined: to the server that the client names. */
+  readonly pass: Template | undefined;
+  /** For a {@link pass} that names an upstream. */
+  readonly toMember: Handler | undefined;
+  /** Undefined: any. */
+  readonly ports: ConnectScope['conf']['proxy_connect_allow'] | undefined;
+  readonly bind: Template | undefined;
+  readonly connectTimeout: number;
   readonly dataTimeout: number;
+  /** Most addresses that are tried for a request. */
+  readonly tries: number;
 }
 
-/** What a request has become, for its variables. */
+/** Tunnel of a request, for its variables. */
 interface ConnectState {
   /** Milliseconds, -1: the name could not be resolved. */
   resolveTime: number;
@@ -96,17 +113,21 @@ export class ProxyConnect {
     private readonly tunnels: Tunnels,
     private readonly names: HostNames,
     private readonly log: Log,
+    private readonly upstreams: Upstreams,
   ) {}
 
   compile(scope: ConnectScope): HttpHandlers | undefined {
-    if (scope.kind !== 'server' || !scope.own('proxy_connect')) return undefined;
-    const { conf } = scope;
+    const isTunnel = scope.own('tunnel_pass');
+    if (!isTunnel && (scope.kind !== 'server' || !scope.own('proxy_connect'))) return undefined;
+    if (isTunnel && scope.own('proxy_connect'))
+      scope.fail('"tunnel_pass" cannot be used together with "proxy_connect"', 'tunnel_pass', 'remove one of them');
     assertSupported(scope);
-    const plan = {
-      conf,
-      destinations: new Destinations(conf.proxy_connect_destination, this.#special),
-      dataTimeout: conf.proxy_connect_data_timeout ?? conf.proxy_connect_read_timeout ?? 60_000,
-    };
+    const destinations = new Destinations(scope.conf.proxy_connect_destination, this.#special);
+    const target = isTunnel ? scope.conf.tunnel_pass : undefined;
+    const toMember = target && this.tunnels.compile(memberTunnelPlan(scope, target));
+    if (toMember !== undefined && target?.constant !== undefined)
+      return { connect: toMember, explain: { connect: (request, notes) => this.tunnels.explain(toMember, request, notes) } };
+    const plan = { ...(isTunnel ? tunnelPlan(scope) : connectPlan(scope)), destinations, toMember };
     return {
       connect: (request) => this.#connect(request, plan),
       explain: { connect: (request, notes) => this.#explain(request, plan, notes) },
@@ -114,36 +135,49 @@ export class ProxyConnect {
   }
 
   #connect(request: HttpRequest, plan: Plan): Result | Promise<Result> {
+    const toMember = this.#toMember(request, plan);
+    if (toMember !== undefined) return toMember(request);
     const target = this.#target(request, plan);
     if (typeof target === 'number') return target;
     const state: ConnectState = { resolveTime: 0, tunnel: undefined };
     request.set(STATE, state);
     const fixed = plan.conf.proxy_connect_address.of(request);
-    if (fixed !== 'off' && fixed !== '') return this.#connectFixed(request, plan, state, fixed, target.port);
+    if (plan.pass === undefined && fixed !== 'off' && fixed !== '') return this.#connectFixed(request, plan, state, fixed, target.port);
     if (target.isAddress) return this.#open(request, plan, state, [target.host], target.port);
     return this.#connectName(request, plan, state, target);
   }
 
+  /** Undefined: the target is an address, not an upstream. */
+  #toMember(request: HttpRequest, { pass, toMember }: Plan): Handler | undefined {
+    return pass !== undefined && this.upstreams.get(pass.of(request)) !== undefined ? toMember : undefined;
+  }
+
   /** Where the client wants to be connected to, or the status that it is rejected with. */
   #target(request: HttpRequest, plan: Plan): ConnectTarget | number {
+    if (plan.pass !== undefined) {
+      const text = plan.pass.of(request);
+      return parseConnectTarget(text) ?? this.#reject(request, 502, 'error', `tunnel_pass: invalid address "${text}"`);
+    }
     const target = targetOf(request);
     if (target === undefined) return this.#reject(request, 400, 'info', `client sent invalid target "${request.requestUri}"`);
-    if (isInRanges(target.port, plan.conf.proxy_connect_allow)) return target;
+    if (plan.ports === undefined || isInRanges(target.port, plan.ports)) return target;
     return this.#reject(request, 403, 'error', `proxy_connect: port ${target.port} is not allowed`);
   }
 
   /** Names are not looked up, and nothing is connected to. */
   #explain(request: HttpRequest, plan: Plan, notes: ExplainNotes): Result {
+    const toMember = this.#toMember(request, plan);
+    if (toMember !== undefined) return this.tunnels.explain(toMember, request, notes);
     const target = this.#target(request, plan);
     if (typeof target === 'number') return target;
     const { host, port, isAddress } = target;
     const fixed = plan.conf.proxy_connect_address.of(request);
-    if (fixed !== 'off' && fixed !== '') {
+    if (plan.pass === undefined && fixed !== 'off' && fixed !== '') {
       notes.say(`proxy_connect_address: connects to ${fixed} in the place of ${host}`, { address: fixed });
       return notes.end(`a tunnel to ${fixed}`);
     }
     if (!isAddress) notes.assume(`proxy_connect: the address of "${host}" is an allowed destination`);
-    else if (!plan.destinations.allows(host))
+    if (isAddress && !plan.destinations.allows(host))
       return this.#reject(request, 403, 'error', `proxy_connect: destination ${host} is not allowed`);
     return notes.end(`a tunnel to ${host}:${port}`);
   }
@@ -168,17 +202,17 @@ export class ProxyConnect {
     return this.#open(request, plan, state, addresses, port);
   }
 
-  /** The addresses that were checked are those that are connected to: what the name means a moment later does not matter. */
+  /** Only checked addresses are connected to: a later change of the name does not matter. */
   #open(request: HttpRequest, plan: Plan, state: ConnectState, found: readonly string[], port: number, isWritten = false): Result {
     const { conf, destinations } = plan;
     const allowed = found.filter((address) => isWritten || destinations.allows(address));
     if (allowed.length === 0) return this.#reject(request, 403, 'error', `proxy_connect: destination ${found.join(', ')} is not allowed`);
-    const from = this.#from(request, conf.proxy_connect_bind?.address);
+    const from = this.#from(request, plan.bind);
     if (from === null) return 500;
     state.tunnel = this.tunnels.open(request, {
-      addresses: allowed.map((address) => ({ address, port })),
+      addresses: allowed.slice(0, plan.tries).map((address) => ({ address, port })),
       from,
-      connectTimeout: setTime(request, 'proxy_connect_connect_timeout') ?? conf.proxy_connect_connect_timeout,
+      connectTimeout: setTime(request, 'proxy_connect_connect_timeout') ?? plan.connectTimeout,
       idleTimeout: setTime(request, 'proxy_connect_data_timeout') ?? setTime(request, 'proxy_connect_read_timeout') ?? plan.dataTimeout,
       head: (facts) => {
         state.tunnel = facts;
@@ -188,7 +222,7 @@ export class ProxyConnect {
     return DONE;
   }
 
-  /** Null: it is no address, which is logged. */
+  /** Null: it is not an address, which is logged. */
   #from(request: HttpRequest, bind: Template | undefined): ConnectionEnd | undefined | null {
     const text = bind?.of(request) ?? 'off';
     if (text === 'off' || text === '') return undefined;
@@ -198,10 +232,37 @@ export class ProxyConnect {
     return null;
   }
 
-  #reject(request: HttpRequest, status: number, level: 'info' | 'error', text: string): Result {
+  #reject(request: HttpRequest, status: number, level: 'info' | 'error', text: string): number {
     this.log.write(level, text, request);
     return status;
   }
+}
+
+type Settings = Omit<Plan, 'destinations' | 'toMember'>;
+
+function connectPlan({ conf }: ConnectScope): Settings {
+  return {
+    conf,
+    pass: undefined,
+    ports: conf.proxy_connect_allow,
+    bind: conf.proxy_connect_bind?.address,
+    connectTimeout: conf.proxy_connect_connect_timeout,
+    dataTimeout: conf.proxy_connect_data_timeout ?? conf.proxy_connect_read_timeout ?? 60_000,
+    tries: Infinity,
+  };
+}
+
+function tunnelPlan({ conf }: ConnectScope): Settings {
+  const isLastTry = conf.tunnel_next_upstream.cases.includes('off');
+  return {
+    conf,
+    pass: conf.tunnel_pass,
+    ports: undefined,
+    bind: conf.tunnel_bind,
+    connectTimeout: conf.tunnel_connect_timeout,
+    dataTimeout: conf.tunnel_read_timeout,
+    tries: isLastTry ? 1 : conf.tunnel_next_upstream_tries || Infinity,
+  };
 }
 
 function assertSupported(scope: ConnectScope): void {
@@ -212,10 +273,17 @@ function assertSupported(scope: ConnectScope): void {
   const constants = [
     ['proxy_connect_bind', bind?.address.constant],
     ['proxy_connect_address', address.constant],
+    ['tunnel_bind', conf.tunnel_bind?.constant],
   ] as const;
   for (const [name, text] of constants)
     if (text !== undefined && text !== 'off' && parseClientAddress(text) === undefined)
       scope.fail(`invalid address "${text}"`, name, 'an address such as 192.0.2.1 or [2001:db8::1]:443, or "off"');
+  if (scope.own('tunnel_pass') && scope.directive?.args[0]?.text.startsWith('@') === true)
+    scope.fail(
+      '"tunnel_pass" is not allowed in a named location',
+      'tunnel_pass',
+      'CONNECT requests are handled in the server or in the location of the path /',
+    );
   if (response?.constant !== undefined && parseConnectResponse(response.constant) === undefined)
     scope.fail('invalid response to CONNECT', 'proxy_connect_response', String.raw`such as "HTTP/1.1 200 OK\r\nProxy-Agent: srv\r\n\r\n"`);
   if (scope.lines('proxy_connect_data_timeout').length > 0 && scope.lines('proxy_connect_read_timeout').length > 0)

@@ -1,17 +1,21 @@
-import { flag, text } from '../core/module/args.js';
-import { DECLINED, type Handler, type HttpHandlers, type HttpRequest, type LocationScope } from '../core/module/http.js';
-import { httpModule } from '../core/module/manifest.js';
-import { clients, forwardedClient, type AddressAndPort, type Clients } from '../core/module/network.js';
-import { directive } from '../core/module/spec.js';
+import { flag, text } from '../../core/contract/args.js';
+import { DECLINED, type Handler, type HttpHandlers, type HttpRequest, type LocationScope } from '../../core/contract/http.js';
+import { httpModule } from '../../core/contract/manifest.js';
+import { forwardedClient, proxiedClient, type AddressAndPort, type Clients } from '../../core/contract/network.js';
+import { HostNames } from '../../core/contract/host-names.js';
+import { Log } from '../../core/contract/log.js';
+import { ServerInfo } from '../../core/contract/server-info.js';
+import { directive } from '../../core/contract/spec.js';
+import { TrustedNames, trustedClients } from '../../core/toolkit/trusted-clients.js';
 
 const IN = ['http', 'server', 'location'] as const;
 
 const directives = {
   set_real_ip_from: directive({
     in: IN,
-    args: clients(),
+    args: trustedClients('set_real_ip_from'),
     many: true,
-    doc: 'Trusted addresses, which send the real address of the client.',
+    doc: 'Trusted addresses, or a host whose addresses are looked up when the configuration is applied, which send the real address of the client.',
   }),
   real_ip_header: directive({
     in: IN,
@@ -32,13 +36,13 @@ type Conf = LocationScope<typeof directives>;
 /** The address of the connection itself, kept with the request. */
 const CONNECTED = {};
 
-/** What a request was sent from, before its client became another one. */
+/** Original address of a request, before it was replaced. */
 function connected(request: HttpRequest): AddressAndPort {
   const original = request.get(CONNECTED) as AddressAndPort | undefined;
   return original ?? { address: request.connection.remoteAddress, port: request.connection.remotePort };
 }
 
-/** The client's address as a proxy in front tells it (ngx_http_realip_module). */
+/** The address of the client that a proxy in front of srv sends (ngx_http_realip_module). */
 @httpModule({
   name: 'srv_http_realip_module',
   api: 1,
@@ -51,20 +55,48 @@ function connected(request: HttpRequest): AddressAndPort {
   },
 })
 export class RealIp {
+  readonly #names: TrustedNames;
+
+  constructor(hosts: HostNames, info: ServerInfo, log: Log) {
+    this.#names = new TrustedNames('set_real_ip_from', hosts, info, log);
+  }
+
   compileServer(scope: Conf): HttpHandlers | undefined {
-    const replace = replacement(scope);
+    const replace = this.#replacement(scope);
     return replace && { post_read: replace, explain: { post_read: 'run' } };
   }
 
-  /** What a location says comes too late for the server's phases, and has nothing to add where they have acted. */
+  /** Settings of a location come too late for the server's phases, and have no effect if these have acted. */
   compile(scope: Conf): HttpHandlers | undefined {
     if (!saysMore(scope)) return undefined;
-    const replace = replacement(scope);
+    const replace = this.#replacement(scope);
     return replace && { preaccess: replace, explain: { preaccess: 'run' } };
+  }
+
+  #replacement(scope: Conf): Handler | undefined {
+    const { conf } = scope;
+    const trusted = this.#names.compile(scope, conf.set_real_ip_from);
+    if (trusted.length === 0) return undefined;
+    const isTrusted: Clients = (address) => trusted.some((network) => network(address));
+    const field = conf.real_ip_header.toLowerCase();
+    const isRecursive = conf.real_ip_recursive;
+    const find =
+      field === 'proxy_protocol'
+        ? (request: HttpRequest) => fromProxyProtocol(request, isTrusted)
+        : (request: HttpRequest) => forwardedClient(request.header(field), request.connection.remoteAddress, isTrusted, isRecursive);
+    return (request) => {
+      if (request.get(CONNECTED) !== undefined) return DECLINED;
+      const found = find(request);
+      if (found !== undefined) {
+        request.set(CONNECTED, connected(request));
+        request.setClientAddress(found.address, found.port);
+      }
+      return DECLINED;
+    };
   }
 }
 
-/** Whether a location, or one around it, has directives that its server does not have. */
+/** True if a location, or one around it, has directives that its server does not have. */
 function saysMore(scope: Conf): boolean {
   for (let level: Conf | undefined = scope; level !== undefined && level.kind !== 'server'; level = level.parent as Conf | undefined) {
     if (Object.keys(directives).some((name) => level?.own(name))) return true;
@@ -72,27 +104,7 @@ function saysMore(scope: Conf): boolean {
   return false;
 }
 
-function replacement({ conf }: Conf): Handler | undefined {
-  const trusted = conf.set_real_ip_from;
-  if (trusted.length === 0) return undefined;
-  const isTrusted: Clients = (address) => trusted.some((network) => network(address));
-  const field = conf.real_ip_header.toLowerCase();
-  const isRecursive = conf.real_ip_recursive;
-  const find =
-    field === 'proxy_protocol'
-      ? (request: HttpRequest) => fromProxyProtocol(request, isTrusted)
-      : (request: HttpRequest) => forwardedClient(request.header(field), request.connection.remoteAddress, isTrusted, isRecursive);
-  return (request) => {
-    if (request.get(CONNECTED) !== undefined) return DECLINED;
-    const found = find(request);
-    if (found !== undefined) {
-      request.set(CONNECTED, connected(request));
-      request.setClientAddress(found.address, found.port);
-    }
-    return DECLINED;
-  };
-}
-
 function fromProxyProtocol({ connection }: HttpRequest, isTrusted: Clients): AddressAndPort | undefined {
-  return isTrusted(connection.remoteAddress) ? connection.proxy?.source : undefined;
+  const source = connection.proxy?.source;
+  return source !== undefined && isTrusted(connection.remoteAddress) ? proxiedClient(source) : undefined;
 }

@@ -1,27 +1,31 @@
-import { streamModule } from '../core/module/manifest.js';
-import { clients, type AddressAndPort } from '../core/module/network.js';
-import { directive } from '../core/module/spec.js';
-import { DECLINED, type StreamHandlers, type StreamScope, type StreamSession } from '../core/module/stream.js';
+import { streamModule } from '../../core/contract/manifest.js';
+import { proxiedClient, type AddressAndPort } from '../../core/contract/network.js';
+import { HostNames } from '../../core/contract/host-names.js';
+import { Log } from '../../core/contract/log.js';
+import { ServerInfo } from '../../core/contract/server-info.js';
+import { directive } from '../../core/contract/spec.js';
+import { DECLINED, type StreamHandlers, type StreamScope, type StreamSession } from '../../core/contract/stream.js';
+import { TrustedNames, trustedClients } from '../../core/toolkit/trusted-clients.js';
 
 const directives = {
   set_real_ip_from: directive({
     in: ['stream', 'stream server'],
-    args: clients(),
+    args: trustedClients('set_real_ip_from'),
     many: true,
-    doc: 'Trusted addresses, which send the real address of the client by the PROXY protocol.',
+    doc: 'Trusted addresses, or a host whose addresses are looked up when the configuration is applied, which send the real address of the client by the PROXY protocol.',
   }),
 };
 
 /** The address of the connection itself, kept with the session. */
 const CONNECTED = {};
 
-/** What a session came from, before its client became another one. */
+/** Original address of a session, before it was replaced. */
 function connected(session: StreamSession): AddressAndPort {
   const original = session.get(CONNECTED) as AddressAndPort | undefined;
   return original ?? { address: session.connection.remoteAddress, port: session.connection.remotePort };
 }
 
-/** The client's address as a proxy in front tells it (ngx_stream_realip_module). */
+/** The address of the client that a proxy in front of srv sends (ngx_stream_realip_module). */
 @streamModule({
   name: 'srv_stream_realip_module',
   api: 1,
@@ -32,7 +36,14 @@ function connected(session: StreamSession): AddressAndPort {
   },
 })
 export class StreamRealIp {
-  compile({ conf: { set_real_ip_from: trusted } }: StreamScope<typeof directives>): StreamHandlers | undefined {
+  readonly #names: TrustedNames;
+
+  constructor(hosts: HostNames, info: ServerInfo, log: Log) {
+    this.#names = new TrustedNames('set_real_ip_from', hosts, info, log);
+  }
+
+  compile(scope: StreamScope<typeof directives>): StreamHandlers | undefined {
+    const trusted = this.#names.compile(scope, scope.conf.set_real_ip_from);
     if (trusted.length === 0) return undefined;
     return {
       post_accept(session) {
@@ -40,7 +51,8 @@ export class StreamRealIp {
         const source = proxy?.source;
         if (source !== undefined && trusted.some((fits) => fits(remoteAddress))) {
           session.set(CONNECTED, connected(session));
-          session.setClientAddress(source.address, source.port);
+          const { address, port } = proxiedClient(source);
+          session.setClientAddress(address, port);
         }
         return DECLINED;
       },

@@ -1,9 +1,9 @@
-import { rest, size, text } from '../core/module/args.js';
-import type { HttpHandlers, HttpRequest, Scope } from '../core/module/http.js';
-import { httpModule } from '../core/module/manifest.js';
-import { ArgError, directive } from '../core/module/spec.js';
-import type { Directive } from '../core/module/tree.js';
-import { ValidReferers } from './srv_http_referer_module/valid-referers.js';
+import { rest, size, text } from '../../core/contract/args.js';
+import type { HttpHandlers, HttpRequest, Scope } from '../../core/contract/http.js';
+import { httpModule } from '../../core/contract/manifest.js';
+import { ArgError, directive } from '../../core/contract/spec.js';
+import type { Directive } from '../../core/contract/tree.js';
+import { ValidReferers } from './valid-referers.js';
 
 const SIZES = { in: ['server', 'location'], args: size(), doc: 'Accepted: tables grow as needed.' } as const;
 
@@ -24,7 +24,7 @@ interface Known {
   readonly referers: ValidReferers;
 }
 
-/** Tells requests by where they come from, `$invalid_referer` (ngx_http_referer_module). */
+/** Checks the field Referer of requests: `$invalid_referer` (ngx_http_referer_module). */
 @httpModule({ name: 'srv_http_referer_module', api: 1, directives })
 export class Referers {
   /** By the first line: a change elsewhere leaves it as it is. */

@@ -1,11 +1,11 @@
-import { HostMasks } from '../../core/module/host-masks.js';
-import { compilePattern } from '../../core/module/pattern.js';
-import { ArgError } from '../../core/module/spec.js';
+import { HostMasks } from '../../core/toolkit/host-masks.js';
+import { compilePattern } from '../../core/toolkit/pattern.js';
+import { ArgError } from '../../core/contract/spec.js';
 
 const SCHEME = /^https?:\/\//i;
 /** A longer host is none. */
 const LONGEST_HOST = 255;
-/** Stars stand in front of the first dot or behind the last one. */
+/** Stars stand in front of the first dot or after the last one. */
 const NAME = /^(?:\*?\.)?(?!\.)[^*]*?[^*.](?:\.\*)?$/;
 
 /** The referers of one `valid_referers`. */
@@ -39,7 +39,7 @@ export class ValidReferers {
   areValid(referer: string | undefined): boolean {
     if (referer === undefined) return this.#allowsNone;
     const scheme = SCHEME.exec(referer)?.[0];
-    if (scheme === undefined || referer.length === scheme.length) return this.#allowsBlocked;
+    if (scheme === undefined || referer.length === scheme.length || referer[scheme.length] === '/') return this.#allowsBlocked;
     const target = referer.slice(scheme.length);
     const [host = ''] = target.split(/[/:]/, 1);
     if (host.length > LONGEST_HOST) return false;
@@ -66,7 +66,7 @@ export class ValidReferers {
   }
 
   #addHost(host: string, path: string): void {
-    if (!NAME.test(host) || host.includes('..'))
+    if (!NAME.test(host) || host.includes('..') || host.split('*').length > 2)
       throw new ArgError(`invalid hostname or wildcard "${host}"`, 'a name, or a mask: *.example.com, www.example.*');
     if (!this.#hosts.add(host.toLowerCase(), Buffer.from(path).latin1Slice())) throw new ArgError(`conflicting parameter "${host}"`);
   }
@@ -77,7 +77,7 @@ function patternOf(word: string): RegExp {
   return compilePattern(word.slice(1), true);
 }
 
-/** What follows the host and its port. */
+/** Part after the host and its port. */
 function pathOf(target: string): string {
   const slash = target.indexOf('/');
   return slash < 0 ? '' : target.slice(slash);

@@ -1,7 +1,7 @@
-import { template } from '../core/module/args.js';
-import { streamModule } from '../core/module/manifest.js';
-import { directive } from '../core/module/spec.js';
-import { STREAM_OK, type StreamHandlers, type StreamScope, type StreamSession } from '../core/module/stream.js';
+import { template } from '../../core/contract/args.js';
+import { streamModule } from '../../core/contract/manifest.js';
+import { directive } from '../../core/contract/spec.js';
+import { STREAM_OK, type StreamHandlers, type StreamScope, type StreamSession } from '../../core/contract/stream.js';
 
 const directives = {
   return: directive({

@@ -1,11 +1,20 @@
 import { statSync, type Stats } from 'node:fs';
-import type { HttpRequest, Template } from '../../core/module/http.js';
-import { compilePattern } from '../../core/module/pattern.js';
-import type { Log } from '../../core/module/services.js';
-import { ArgError, type ArgContext } from '../../core/module/spec.js';
+import { stat } from 'node:fs/promises';
+import type { HttpRequest, Template } from '../../core/contract/http.js';
+import { compilePattern } from '../../core/toolkit/pattern.js';
+import type { Log } from '../../core/contract/log.js';
+import { ArgError, type ArgContext } from '../../core/contract/spec.js';
+import { systemErrorText } from '../../core/contract/system-error.js';
+
+/** True if the condition of an `if` is true for a request. */
+type Test = (request: HttpRequest, log: Log | undefined) => boolean;
 
 /** The condition of an `if`. */
-export type Condition = (request: HttpRequest, log: Log | undefined) => boolean;
+export interface Condition {
+  readonly test: Test;
+  /** Of a file: the same without stopping the other requests of the thread while a file system is slow. */
+  readonly testLater?: (request: HttpRequest) => Promise<boolean>;
+}
 
 const FILE_TESTS: Readonly<Record<string, (stats: Stats) => boolean>> = {
   '-f': (stats) => stats.isFile(),
@@ -17,28 +26,29 @@ const FILE_TESTS: Readonly<Record<string, (stats: Stats) => boolean>> = {
 
 /**
  * Compiles the words of `if (…)`: a variable alone, compared with `=` or `!=`, matched with `~`, `~*`, `!~`, `!~*`, or a test of a file.
+ * @param errors what stat() failures are written to
  * @throws ArgError in nginx's words
  */
-export function compileCondition(written: readonly string[], context: ArgContext): Condition {
+export function compileCondition(written: readonly string[], context: ArgContext, errors: Log): Condition {
   const words = withoutParentheses(written);
   const [first = '', operator, value] = words;
   const test = first.replace(/^!/, '');
-  if (Object.hasOwn(FILE_TESTS, test)) return fileCondition(test, first.startsWith('!'), words.slice(1), context);
+  if (Object.hasOwn(FILE_TESTS, test)) return fileCondition(test, first.startsWith('!'), words.slice(1), context, errors);
   if (!/^\$./.test(first) || words.length === 2 || words.length > 3) throw invalid(first);
   const [variable] = context.parts(first);
   if (typeof variable !== 'function' || context.parts(first).length !== 1) throw invalid(first);
   const read = (request: HttpRequest): string => variable(request) ?? '';
-  if (operator === undefined || value === undefined) return (request) => isTrue(read(request));
+  if (operator === undefined || value === undefined) return { test: (request) => isTrue(read(request)) };
   switch (operator) {
     case '=':
-      return equals(read, context.template(value), true);
+      return { test: equals(read, context.template(value), true) };
     case '!=':
-      return equals(read, context.template(value), false);
+      return { test: equals(read, context.template(value), false) };
     case '~':
     case '~*':
     case '!~':
     case '!~*':
-      return matches(read, value, operator.endsWith('*'), !operator.startsWith('!'));
+      return { test: matches(read, value, operator.endsWith('*'), !operator.startsWith('!')) };
     default:
       throw new ArgError(`unexpected "${operator}" in condition`, 'one of: =, !=, ~, ~*, !~, !~*');
   }
@@ -60,11 +70,11 @@ function isTrue(value: string): boolean {
   return value !== '' && value !== '0';
 }
 
-function equals(read: (request: HttpRequest) => string, value: Template, wanted: boolean): Condition {
+function equals(read: (request: HttpRequest) => string, value: Template, wanted: boolean): Test {
   return (request) => (read(request) === value.of(request)) === wanted;
 }
 
-function matches(read: (request: HttpRequest) => string, source: string, caseless: boolean, wanted: boolean): Condition {
+function matches(read: (request: HttpRequest) => string, source: string, caseless: boolean, wanted: boolean): Test {
   const pattern = compilePattern(source, caseless);
   return (request, log) => {
     const value = read(request);
@@ -75,13 +85,31 @@ function matches(read: (request: HttpRequest) => string, source: string, caseles
   };
 }
 
-function fileCondition(test: string, negated: boolean, [path, ...more]: readonly string[], context: ArgContext): Condition {
+function fileCondition(test: string, negated: boolean, [path, ...more]: readonly string[], context: ArgContext, errors: Log): Condition {
   if (path === undefined || more.length > 0) throw invalid(test);
   const file = context.template(path);
-  return (request) => {
-    // Paths are strings of bytes; relative ones are under the prefix.
-    const text = Buffer.from(file.of(request), 'latin1').toString();
-    const stats = statSync(context.path(text), { throwIfNoEntry: false });
-    return (stats !== undefined && FILE_TESTS[test]?.(stats) === true) !== negated;
+  // Paths are strings of bytes; relative ones are under the prefix.
+  const pathFor = (request: HttpRequest): string => context.path(Buffer.from(file.of(request), 'latin1').toString());
+  const isMet = (stats: Stats | undefined): boolean => (stats !== undefined && FILE_TESTS[test]?.(stats) === true) !== negated;
+  const failed = (error: unknown, path: string, request: HttpRequest): undefined => {
+    if (!NOT_FOUND.has((error as NodeJS.ErrnoException).code ?? ''))
+      errors.write('crit', `stat() "${path}" failed (${systemErrorText(error)})`, request);
+  };
+  return {
+    test: (request) => {
+      const path = pathFor(request);
+      try {
+        return isMet(statSync(path, { throwIfNoEntry: false }));
+      } catch (error) {
+        return isMet(failed(error, path, request));
+      }
+    },
+    testLater: (request) => {
+      const path = pathFor(request);
+      return stat(path).then(isMet, (error: unknown) => isMet(failed(error, path, request)));
+    },
   };
 }
+
+/** The path does not lead to a file that may be looked at. */
+const NOT_FOUND = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG']);

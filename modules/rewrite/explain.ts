@@ -1,11 +1,11 @@
-import type { ExplainNotes } from '../../core/module/explain.js';
-import type { HttpRequest } from '../../core/module/http.js';
-import type { Directive } from '../../core/module/tree.js';
-import { BREAK, NEXT, runSteps, type Outcome, type Step } from './script.js';
+import type { ExplainNotes } from '../../core/contract/explain.js';
+import type { HttpRequest } from '../../core/contract/http.js';
+import type { Directive } from '../../core/contract/tree.js';
+import { BREAK, NEXT, runSteps, type Outcome, type Step, type WaitingStep } from './script.js';
 
 /** A directive at work, and one that says what it does. Both change the request in the same way. */
 export interface ExplainedStep {
-  readonly run: Step;
+  readonly run: WaitingStep;
   readonly explain: (request: HttpRequest, notes: ExplainNotes) => Outcome;
 }
 

@@ -1,8 +1,8 @@
-import { argType } from '../../core/module/arg-type.js';
-import { template } from '../../core/module/args.js';
-import type { HttpRequest, Result, Template } from '../../core/module/http.js';
-import { targetText } from '../../core/module/message-text.js';
-import { ArgError, type ArgType } from '../../core/module/spec.js';
+import { argType } from '../../core/contract/arg-type.js';
+import { template } from '../../core/contract/args.js';
+import type { HttpRequest, Result, Template } from '../../core/contract/http.js';
+import { targetText } from '../../core/contract/message-text.js';
+import { ArgError, type ArgType } from '../../core/contract/spec.js';
 
 const STATUS = /^\d{1,3}$/;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
@@ -30,7 +30,7 @@ export function statusOrUrl(): ArgType<number | Template> {
   });
 }
 
-/** True for a URL with something behind it: it has to be the only argument, or follow a status. */
+/** True for a URL with something after it: it has to be the only argument, or follow a status. */
 export function isUrlWithText([first = '', second]: readonly string[]): boolean {
   return second !== undefined && !STATUS.test(first);
 }

@@ -1,18 +1,22 @@
-import { argType } from '../../core/module/arg-type.js';
-import type { HttpRequest, Template } from '../../core/module/http.js';
-import { byteText, targetText } from '../../core/module/message-text.js';
-import type { Log } from '../../core/module/services.js';
-import { ArgError, type ArgContext, type ArgType } from '../../core/module/spec.js';
+import { argType } from '../../core/contract/arg-type.js';
+import type { HttpRequest, Template } from '../../core/contract/http.js';
+import { byteText, targetText } from '../../core/contract/message-text.js';
+import type { Log } from '../../core/contract/log.js';
+import { ArgError, type ArgContext, type ArgType } from '../../core/contract/spec.js';
 import { BREAK, CHANGED, LAST, type Step } from './script.js';
+
+const PERCENT = 0x25;
+const QUESTION_MARK = 0x3f;
+const DEL = 0x7f;
 
 /** Constant text and variables, or the number of a capture. */
 type Piece = Template | number;
 
-/** What a path is replaced by. */
+/** Replacement of a path. */
 export interface Replacement {
   /** Of a redirect: the whole URL. */
   readonly uri: readonly Piece[];
-  /** What follows the first question mark; undefined without one. */
+  /** Part after the first question mark; undefined without one. */
   readonly args: readonly Piece[] | undefined;
   /** The arguments of the request are appended: there is no question mark at the end. */
   readonly keepsArgs: boolean;
@@ -111,18 +115,21 @@ function hasEscapes(target: string): boolean {
   return /[%+]/.test(end < 0 ? target : target.slice(0, end));
 }
 
-/** What nginx escapes of a capture in arguments and redirects (NGX_ESCAPE_ARGS). */
+/** Characters of a capture that nginx escapes in arguments and redirects (NGX_ESCAPE_ARGS). */
 function escaped(bytes: string): string {
   return bytes.replace(
-    /[\0-\x20"#%&+;?\x7f-\xff]/g,
+    /[\0-\x20"#%&+;<>?\\^`{|}\x7f-\xff]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
   );
 }
 
-/** Takes back what a URL needs no escapes for, up to its arguments (NGX_UNESCAPE_REDIRECT). */
+/** Takes back what a URL needs no escapes for, up to its arguments: they begin with the first question mark, escaped or not (as nginx). */
 function unescaped(url: string): string {
-  return url.replace(/%([2-7][0-9A-Fa-f])/g, (escape, digits: string) => {
-    const code = Number.parseInt(digits, 16);
-    return code > 0x25 && code < 0x7f && code !== 0x3f ? String.fromCharCode(code) : escape;
+  let inArgs = false;
+  return url.replace(/\?|%([2-7][0-9A-Fa-f])/g, (found, digits: string | undefined) => {
+    const code = digits === undefined ? QUESTION_MARK : Number.parseInt(digits, 16);
+    if (inArgs || code <= PERCENT || code === DEL) return found;
+    inArgs = code === QUESTION_MARK;
+    return String.fromCharCode(code);
   });
 }

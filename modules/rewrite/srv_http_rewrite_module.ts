@@ -1,33 +1,26 @@
-import { argType } from '../core/module/arg-type.js';
-import { flag as onOff, optional, rest, template, text, variableName } from '../core/module/args.js';
-import type { ExplainNotes } from '../core/module/explain.js';
+import { argType } from '../../core/contract/arg-type.js';
+import { flag as onOff, optional, rest, template, text, variableName } from '../../core/contract/args.js';
+import type { ExplainNotes } from '../../core/contract/explain.js';
 import {
   DECLINED,
+  DONE,
   type Handler,
   type HttpHandlers,
   type HttpRequest,
   type Scope,
   type Template,
   type VariableGetter,
-} from '../core/module/http.js';
-import { httpModule } from '../core/module/manifest.js';
-import { compilePattern, namedGroups } from '../core/module/pattern.js';
-import { Log } from '../core/module/services.js';
-import { ArgError, directive, type ArgType } from '../core/module/spec.js';
-import type { Directive } from '../core/module/tree.js';
-import { compileCondition, type Condition } from './srv_http_rewrite_module/condition.js';
-import { isUrlWithText, returnHandler, statusOrUrl } from './srv_http_rewrite_module/return.js';
-import { flag, replacement, rewriteStep } from './srv_http_rewrite_module/rewrite.js';
-import {
-  explainedRewrite,
-  explainedSet,
-  explainIf,
-  explainReturn,
-  explainSteps,
-  sayBreak,
-  type ExplainedStep,
-} from './srv_http_rewrite_module/explain.js';
-import { BREAK, CHANGED, LAST, NEXT, runSteps, type Outcome, type Step } from './srv_http_rewrite_module/script.js';
+} from '../../core/contract/http.js';
+import { httpModule } from '../../core/contract/manifest.js';
+import { compilePattern, namedGroups } from '../../core/toolkit/pattern.js';
+import { Log } from '../../core/contract/log.js';
+import { ArgError, directive, type ArgType } from '../../core/contract/spec.js';
+import type { Directive } from '../../core/contract/tree.js';
+import { compileCondition, type Condition } from './condition.js';
+import { isUrlWithText, returnHandler, statusOrUrl } from './return.js';
+import { flag, replacement, rewriteStep } from './rewrite.js';
+import { explainedRewrite, explainedSet, explainIf, explainReturn, explainSteps, sayBreak, type ExplainedStep } from './explain.js';
+import { BREAK, CHANGED, LAST, NEXT, runSteps, type Outcome, type Step, type WaitingStep } from './script.js';
 
 const IN = ['server', 'location', 'if in server', 'if in location'] as const;
 const ANYWHERE = ['http', ...IN] as const;
@@ -140,8 +133,10 @@ export class Rewrite {
       if (outcome === CHANGED || outcome === LAST) return inLocation ? request.relocate() : DECLINED;
       return outcome;
     };
+    const ending = (request: HttpRequest, outcome: Outcome | Promise<Outcome>): Outcome | Promise<Outcome> =>
+      typeof outcome === 'number' ? end(request, outcome) : outcome.then((late) => end(request, late));
     return {
-      run: steps.length === 1 ? (request) => end(request, only(request)) : (request) => end(request, runSteps(steps, request)),
+      run: steps.length === 1 ? (request) => ending(request, only(request)) : (request) => ending(request, runSteps(steps, request)),
       explain: (request, notes) => end(request, explainSteps(explained, request, notes)),
     };
   }
@@ -179,29 +174,55 @@ export class Rewrite {
   }
 
   #if(scope: RewriteScope, line: Directive, log: Log | undefined): ExplainedStep {
-    const condition = conditionOf(scope, line);
+    const condition = this.#condition(scope, line);
     const explained = this.#steps(scope.inner(line));
     const steps = explained.map(({ run }) => run);
-    const enters = (request: HttpRequest): boolean => {
-      if (!condition(request, log)) return false;
+    const { test, testLater } = condition;
+    const enter = (request: HttpRequest): void => {
       if (scope.kind !== 'server') request.enterBlock(line);
-      return true;
+    };
+    const runIf = (isMet: boolean, request: HttpRequest): Outcome | Promise<Outcome> => {
+      if (!isMet) return NEXT;
+      enter(request);
+      return runSteps(steps, request);
     };
     return {
-      run: (request) => (enters(request) ? runSteps(steps, request) : NEXT),
-      explain: (request, notes) => explainIf(line, enters(request), explained, request, notes),
+      run: testLater !== undefined && usesThreads(scope) ? waitFor(testLater, runIf) : (request) => runIf(test(request, log), request),
+      explain: (request, notes) => {
+        const isMet = test(request, log);
+        if (isMet) enter(request);
+        return explainIf(line, isMet, explained, request, notes);
+      },
     };
+  }
+
+  #condition(scope: RewriteScope, line: Directive): Condition {
+    const words = line.args.map((word) => word.text);
+    try {
+      return compileCondition(words, scope.args, this.log);
+    } catch (error) {
+      if (error instanceof ArgError) return scope.fail(error.message, line, error.hint);
+      throw error;
+    }
   }
 }
 
-function conditionOf(scope: RewriteScope, line: Directive): Condition {
-  const words = line.args.map((word) => word.text);
-  try {
-    return compileCondition(words, scope.args);
-  } catch (error) {
-    if (error instanceof ArgError) return scope.fail(error.message, line, error.hint);
-    throw error;
-  }
+/** Where files are looked at by other threads, which costs a request more than a look at a file in the system's cache. */
+function usesThreads(scope: RewriteScope): boolean {
+  const mode = scope.lines('aio').at(-1)?.args[0]?.text ?? 'off';
+  return mode !== 'off';
+}
+
+/** A step after a file was looked at. DONE for a request that is gone meanwhile, or over its time limit: nothing is to happen to it any more. */
+function waitFor(
+  testLater: NonNullable<Condition['testLater']>,
+  then: (isMet: boolean, request: HttpRequest) => Outcome | Promise<Outcome>,
+): WaitingStep {
+  return async (request) => {
+    const { signal } = request;
+    const isMet = await testLater(request);
+    return signal.aborted ? DONE : then(isMet, request);
+  };
 }
 
 function setStep(variable: string, value: Template): Step {

@@ -1,8 +1,8 @@
-import { template, text } from '../core/module/args.js';
-import type { HttpHandlers, HttpRequest, Scope, Template } from '../core/module/http.js';
-import { httpModule } from '../core/module/manifest.js';
-import { directive } from '../core/module/spec.js';
-import type { Directive } from '../core/module/tree.js';
+import { template, text } from '../../core/contract/args.js';
+import type { HttpHandlers, HttpRequest, Scope, Template } from '../../core/contract/http.js';
+import { httpModule } from '../../core/contract/manifest.js';
+import { directive } from '../../core/contract/spec.js';
+import type { Directive } from '../../core/contract/tree.js';
 
 const IN = ['http', 'server', 'location'] as const;
 
@@ -15,7 +15,7 @@ const directives = {
   secure_link_md5: directive({
     in: IN,
     args: template('expression'),
-    doc: 'What the checksum of a link is the MD5 hash of; it should hold a secret.',
+    doc: 'Text whose MD5 hash is the checksum of a link; it should contain a secret.',
   }),
   secure_link_secret: directive({
     in: ['location'],
@@ -31,15 +31,15 @@ const HASH = /^[\w-]{22}={0,2}$/;
 /** The older form, of what the client has sent: `/prefix/hash/link`. */
 const PATH = /^\/[^/]*\/([0-9a-f]{32})\/(.+)$/is;
 
-/** Links that nobody else can make, and that expire (ngx_http_secure_link_module). */
+/** Links with a checksum, which may expire (ngx_http_secure_link_module). */
 @httpModule({ name: 'srv_http_secure_link_module', api: 1, directives })
 export class SecureLink {
   readonly #templates = new WeakMap<Directive, Template>();
 
   readonly variables = {
     secure_link: (request: HttpRequest): string | undefined => {
-      const [secret] = request.scope.lines('secure_link_secret');
-      return secret === undefined ? this.#byExpressions(request) : byPath(request.requestUri, secret.args[0]?.text ?? '');
+      const secret = secretOf(request.scope);
+      return secret === undefined ? this.#byExpressions(request) : byPath(request.requestUri, secret);
     },
     secure_link_expires: (request: HttpRequest): string | undefined => parseLink(this.#valueOf('secure_link', request))?.expires,
   };
@@ -68,6 +68,15 @@ export class SecureLink {
     this.#templates.set(line, known);
     return known.of(request);
   }
+}
+
+/** The current secret: where a block between has expressions of its own, they are. */
+function secretOf(scope: Scope): string | undefined {
+  for (let level: Scope | undefined = scope; level !== undefined; level = level.parent) {
+    if (level.own('secure_link_secret')) return level.lines('secure_link_secret')[0]?.args[0]?.text;
+    if (level.own('secure_link') || level.own('secure_link_md5')) return undefined;
+  }
+  return undefined;
 }
 
 interface Link {

@@ -1,8 +1,8 @@
-import { template, variableName } from '../core/module/args.js';
-import { streamModule } from '../core/module/manifest.js';
-import { directive } from '../core/module/spec.js';
-import { DECLINED, type StreamVariable, type StreamHandlers, type StreamScope, type StreamSession } from '../core/module/stream.js';
-import type { Directive } from '../core/module/tree.js';
+import { template, variableName } from '../../core/contract/args.js';
+import { streamModule } from '../../core/contract/manifest.js';
+import { directive } from '../../core/contract/spec.js';
+import { DECLINED, type StreamVariable, type StreamHandlers, type StreamScope, type StreamSession } from '../../core/contract/stream.js';
+import type { Directive } from '../../core/contract/tree.js';
 
 const directives = {
   set: directive({

@@ -1,15 +1,15 @@
-import { coreModule } from '../core/module/manifest.js';
-import { objectSchema } from '../core/module/setting-fields.js';
-import { arePrintable, isSource, namedField, type NamedItem } from '../core/module/setting-named.js';
-import type { Setting } from '../core/module/setting.js';
-import type { Directive } from '../core/module/tree.js';
+import { coreModule } from '../../core/contract/manifest.js';
+import { objectSchema } from '../../core/toolkit/setting-fields.js';
+import { arePrintable, isSource, namedField, type NamedItem } from '../../core/toolkit/setting-named.js';
+import type { Setting } from '../../core/contract/setting.js';
+import type { Directive } from '../../core/contract/tree.js';
 
 interface Part {
   readonly percent: string;
   readonly value: string;
 }
 interface Split extends NamedItem {
-  /** Absent: that of the split that is there. */
+  /** Absent: that of the existing split. */
   readonly keyFrom?: string;
   readonly keyTo: string;
   readonly values?: readonly Part[];

@@ -1,7 +1,7 @@
-import type { VariableGetter } from '../core/module/http.js';
-import { httpModule, type DefinitionContext } from '../core/module/manifest.js';
-import { splitClientsDirectives, splitClientsVariables } from '../core/module/split-clients.js';
-import type { Directive } from '../core/module/tree.js';
+import type { VariableGetter } from '../../core/contract/http.js';
+import { httpModule, type DefinitionContext } from '../../core/contract/manifest.js';
+import { splitClientsDirectives, splitClientsVariables } from '../../core/toolkit/split-clients.js';
+import type { Directive } from '../../core/contract/tree.js';
 
 /** Variables that split clients into groups of given sizes (ngx_http_split_clients_module). */
 @httpModule({ name: 'srv_http_split_clients_module', api: 1, directives: splitClientsDirectives('http') })

@@ -1,6 +1,6 @@
 import type { KeyObject, X509Certificate } from 'node:crypto';
-import { certificatesIn, keyKindOf, type KeyKind } from '../../core/module/certificates.js';
-import { ApiError } from '../../core/module/control.js';
+import { certificatesIn, keyKindOf, type KeyKind } from '../../core/contract/certificates.js';
+import { ApiError } from '../../core/contract/control.js';
 
 /** A certificate as a call sends it. */
 export interface CertificateInfo {
@@ -58,7 +58,7 @@ const textOf = (problems: readonly Problem[]): string => problems.map(({ pointer
 
 const invalid = (problems: readonly Problem[]): ApiError => new ApiError(400, 'CertificateInvalid', textOf(problems), problems);
 
-/** What cannot be read is the error of OpenSSL, which quotes nothing of the text. */
+/** An unreadable text gives the error of OpenSSL, which quotes nothing of it. */
 function parsed(chain: string): readonly (X509Certificate | Error)[] {
   try {
     return certificatesIn(chain);

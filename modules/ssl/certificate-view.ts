@@ -1,5 +1,5 @@
-import { certificatesIn, keyKindOf, type ServedCertificate } from '../../core/module/certificates.js';
-import type { VirtualServerView } from '../../core/module/virtual-servers.js';
+import { certificatesIn, keyKindOf, type ServedCertificate } from '../../core/contract/certificates.js';
+import type { VirtualServerView } from '../../core/contract/virtual-servers.js';
 
 const DAY = 86_400_000;
 
@@ -21,7 +21,7 @@ export interface ShownCertificate {
   readonly not_after: string;
   readonly days_left: number;
   readonly expired: boolean;
-  /** Certificates of authorities behind it. */
+  /** Certificates of authorities after it. */
   readonly chain_length: number;
 }
 
@@ -32,7 +32,7 @@ export interface ShownServerCertificates {
   readonly certificates: readonly ShownCertificate[];
 }
 
-/** What is shown of the certificates of one list; thousands of servers may have the same. */
+/** View of the certificates of one list; thousands of servers may have the same. */
 export class CertificateViews {
   readonly #shown = new Map<Buffer, ShownCertificate | undefined>();
 

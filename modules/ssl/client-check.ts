@@ -1,8 +1,8 @@
-/** What becomes of requests without the certificate that their server wants (ssl_verify_client). */
-import type { ExplainHandler } from '../../core/module/explain.js';
-import { DECLINED, type Handler, type Result, type Scope } from '../../core/module/http.js';
-import type { Log } from '../../core/module/services.js';
-import type { clientDirectives } from '../../core/module/tls/client-verification.js';
+/** Treatment of requests without the certificate that their server requires (ssl_verify_client). */
+import type { ExplainHandler } from '../../core/contract/explain.js';
+import { DECLINED, type Handler, type Result, type Scope } from '../../core/contract/http.js';
+import type { Log } from '../../core/contract/log.js';
+import type { clientDirectives } from '../../core/toolkit/tls/client-verification.js';
 
 type ClientScope = Scope<ReturnType<typeof clientDirectives>>;
 
@@ -11,15 +11,24 @@ const INVALID = 495;
 const MISSING = 496;
 const MISDIRECTED = 421;
 
+/** Certificates that a server requests of clients. */
+interface Asked {
+  /** See {@link TlsSettings.clientAuthority}. */
+  readonly authority: string | undefined;
+  /** False: the server has no certificates, and the handshake of another one asks clients for what that wants. */
+  readonly hasHandshake: boolean;
+}
+
 /** Rejects requests on TLS connections whose certificate is not what their server wants. */
-export function clientCheck(scope: ClientScope, authority: string | undefined, log: Log): Handler | undefined {
+export function clientCheck(scope: ClientScope, { authority, hasHandshake }: Asked, log: Log): Handler | undefined {
   const { ssl_verify_client: verify } = scope.conf;
   if (verify === 'off') return undefined;
   return (request) => {
     const { connection } = request;
     if (!connection.secure) return DECLINED;
-    // The handshake was for another server, which trusts others.
-    if (connection.clientAuthority !== authority) {
+    // The handshake was for another server, which trusts other authorities. If it requested no certificate, there is nothing to confuse.
+    const isUnasked = connection.clientAuthority === undefined && !hasHandshake;
+    if (connection.clientAuthority !== authority && !isUnasked) {
       log.write('info', 'client attempted to request the server name different from the one that was negotiated', request);
       return MISDIRECTED;
     }
@@ -35,7 +44,7 @@ export function clientCheck(scope: ClientScope, authority: string | undefined, l
   };
 }
 
-/** A client that nobody is has no certificate: it is taken for one that has what is wanted. */
+/** An explained request has no certificate: it is treated as a client with a valid one. */
 export function explainClientCheck(scope: ClientScope, authority: string | undefined, check: Handler): ExplainHandler {
   const { ssl_verify_client: verify } = scope.conf;
   return (request, notes) => {

@@ -1,13 +1,13 @@
-import { DYNAMIC_CERTIFICATE, dynamicCertificate, ServedCertificates, type KeyKind } from '../core/module/certificates.js';
-import { action, ApiError, assertPreconditions, type ActionContext } from '../core/module/control.js';
-import { coreModule } from '../core/module/manifest.js';
-import { serverAt } from '../core/module/server-place.js';
-import { Transactions, type Edit } from '../core/module/services.js';
-import type { Directive, NewDirective } from '../core/module/tree.js';
-import { DONE, type Versioned } from '../core/module/versioned.js';
-import { VirtualServers, type VirtualServerView } from '../core/module/virtual-servers.js';
-import { checkedCertificate, type CertificateInfo } from './srv_http_dyn_ssl_module/certificate-check.js';
-import { CertificateViews, type ShownServerCertificates } from './srv_http_dyn_ssl_module/certificate-view.js';
+import { DYNAMIC_CERTIFICATE, dynamicCertificate, ServedCertificates, type KeyKind } from '../../core/contract/certificates.js';
+import { action, ApiError, assertPreconditions, type ActionContext } from '../../core/contract/control.js';
+import { coreModule } from '../../core/contract/manifest.js';
+import { serverAt } from '../../core/toolkit/server-place.js';
+import { Transactions, type Edit } from '../../core/contract/transactions.js';
+import type { Directive, NewDirective } from '../../core/contract/tree.js';
+import { DONE, type Versioned } from '../../core/contract/versioned.js';
+import { VirtualServers, type VirtualServerView } from '../../core/contract/virtual-servers.js';
+import { checkedCertificate, type CertificateInfo } from './certificate-check.js';
+import { CertificateViews, type ShownServerCertificates } from './certificate-view.js';
 
 interface ListParams {
   /** The id that the page before ended with. */
@@ -23,8 +23,8 @@ interface ChangeParams {
 }
 
 /**
- * Certificates of servers, changed at run time. One that comes by API is a directive of its own beside those of the file, which it takes the place
- * of: without it they are in force again.
+ * Certificates of servers, changed at run time. A certificate set by the API is a directive of its own, which replaces
+ * those of the file; without it they apply again.
  */
 @coreModule({ name: 'srv_http_dyn_ssl_module', api: '1.1', plane: 'data' })
 export class DynamicCertificates {
@@ -52,7 +52,7 @@ export class DynamicCertificates {
     };
   }
 
-  @action('ssl.change')
+  @action('ssl.change', { transactional: true })
   async change(params: ChangeParams, context: ActionContext): Promise<Versioned> {
     const change = this.transactions.apply(() => {
       assertPreconditions(context, () => String(this.transactions.version));
@@ -102,13 +102,13 @@ export class DynamicCertificates {
     throw new ApiError(400, 'InvalidField', details.map(({ message }) => message).join('; '), details);
   }
 
-  /** Whether a server at an address says that TLS is spoken there. */
+  /** True if a server at an address says that TLS is spoken there. */
   #isSecure(address: string): boolean {
     return this.servers.at(address).some((server) => secureAddresses(server).includes(address));
   }
 }
 
-/** What OpenSSL does not take, such as a key that is too short, is wrong with what was sent: the certificate before was in use. */
+/** A certificate that OpenSSL rejects, such as one with a short key, is an error of the call: the previous certificate was in use. */
 function rejectCertificate(error: unknown): never {
   if (!(error instanceof ApiError) || error.code !== 'ConfigError' || !error.message.startsWith('cannot use certificate')) throw error;
   const { message } = error;

@@ -1,9 +1,9 @@
-import { DATA_PLANE_ERRORS, route, type Call, type Reply } from '../core/module/control.js';
-import { KEY_KINDS } from '../core/module/certificates.js';
-import { controlModule } from '../core/module/manifest.js';
-import { Type } from '../core/module/schema.js';
-import { DataPlane } from '../core/module/services.js';
-import { Done, readReply, writeReply, type Versioned } from '../core/module/versioned.js';
+import { DATA_PLANE_ERRORS, route, type Call, type Reply } from '../../core/contract/control.js';
+import { KEY_KINDS } from '../../core/contract/certificates.js';
+import { controlModule } from '../../core/contract/manifest.js';
+import { Type } from '../../core/contract/schema.js';
+import { DataPlane } from '../../core/contract/data-plane.js';
+import { Done, readReply, writeReply, type Versioned } from '../../core/contract/versioned.js';
 
 /** Characters of a chain or a key. */
 const LONGEST = 32_768;
@@ -36,7 +36,7 @@ const Server = Type.Object(
 const list = {
   summary: 'List servers and their certificates, without keys',
   query: Type.Object({
-    after: Type.Optional(Type.Integer({ minimum: 0, description: 'What the page before ended with.' })),
+    after: Type.Optional(Type.Integer({ minimum: 0, description: 'Last entry of the previous page.' })),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, description: 'Entries of the page.' })),
   }),
   responses: { 200: Type.Array(Server) },
@@ -80,7 +80,7 @@ const change = {
 } as const;
 
 /** Certificates over HTTP: `/v1/ssl`. The data plane knows what a call means. */
-@controlModule({ name: 'srv_http_ssl_api_module', api: 1, key: 'ssl' })
+@controlModule({ name: 'srv_http_ssl_api_module', api: 1, key: 'ssl', dataModule: 'srv_http_dyn_ssl_module' })
 export class SslApi {
   constructor(private readonly dataPlane: DataPlane) {}
 

@@ -1,20 +1,30 @@
-import { flag, size } from '../core/module/args.js';
-import { ServedCertificates, type ServedCertificate } from '../core/module/certificates.js';
-import { Events } from '../core/module/events.js';
-import type { HttpHandlers, Scope } from '../core/module/http.js';
-import { httpModule, type TlsSettings } from '../core/module/manifest.js';
-import { Log, ServerInfo, Tasks } from '../core/module/services.js';
-import { directive } from '../core/module/spec.js';
-import { clientTls, clientVariables } from '../core/module/tls/client-verification.js';
-import { connectionVariables } from '../core/module/tls/connection-variables.js';
-import { serverTlsDirectives } from '../core/module/tls/server-directives.js';
-import { fingerprint, ServerTlsSettings } from '../core/module/tls/server-tls-settings.js';
-import type { Directive } from '../core/module/tree.js';
-import { clientCheck, explainClientCheck } from './srv_http_ssl_module/client-check.js';
+import { flag, size } from '../../core/contract/args.js';
+import { ServedCertificates, type ServedCertificate } from '../../core/contract/certificates.js';
+import { Events } from '../../core/contract/events.js';
+import type { HttpHandlers, HttpRequest, Scope } from '../../core/contract/http.js';
+import { httpModule, type TlsSettings } from '../../core/contract/manifest.js';
+import { Log } from '../../core/contract/log.js';
+import { LogFiles } from '../../core/contract/log-files.js';
+import { ServerInfo } from '../../core/contract/server-info.js';
+import { Tasks } from '../../core/contract/tasks.js';
+import { directive } from '../../core/contract/spec.js';
+import { clientTls, clientVariables } from '../../core/toolkit/tls/client-verification.js';
+import { connectionVariables } from '../../core/toolkit/tls/connection-variables.js';
+import { digestOf } from '../../core/toolkit/tls/digest.js';
+import { serverTlsDirectives } from '../../core/toolkit/tls/server-directives.js';
+import { hasCertificates, ServerTlsSettings } from '../../core/toolkit/tls/server-tls-settings.js';
+import type { Directive } from '../../core/contract/tree.js';
+import { clientCheck, explainClientCheck } from './client-check.js';
 
 const directives = {
-  ...serverTlsDirectives(['http', 'server'], 'server'),
+  ...serverTlsDirectives<HttpRequest>(['http', 'server'], 'server'),
   ssl_buffer_size: directive({ in: ['http', 'server'], args: size(), doc: 'Accepted; has no effect.' }),
+  ssl_await_certificate: directive({
+    in: ['http', 'server'],
+    args: flag(),
+    default: 'off',
+    doc: 'Allows a server without a certificate: handshakes fail, and the error log says why, until the API has set one (/v1/ssl).',
+  }),
   ssl_early_data: directive({
     in: ['http', 'server'],
     args: flag(),
@@ -31,18 +41,20 @@ const NAME = 'srv_http_ssl_module';
   api: '1.1',
   directives,
   provides: [ServedCertificates],
-  variables: { ...clientVariables, ...connectionVariables },
+  // Nothing is read of a client before its handshake is over: early data is not supported.
+  variables: { ...clientVariables, ...connectionVariables, ssl_early_data: () => undefined },
 })
 export class Ssl implements ServedCertificates {
-  readonly #servers: ServerTlsSettings;
+  readonly #servers: ServerTlsSettings<HttpRequest>;
 
   constructor(
     info: ServerInfo,
     tasks: Tasks,
     private readonly log: Log,
     events: Events,
+    files: LogFiles,
   ) {
-    this.#servers = new ServerTlsSettings(NAME, info, tasks, events);
+    this.#servers = new ServerTlsSettings(NAME, info, tasks, events, files);
   }
 
   start(role: 'master' | 'worker' | 'control'): void {
@@ -58,13 +70,13 @@ export class Ssl implements ServedCertificates {
   }
 
   compileServer(scope: Scope<typeof directives>): HttpHandlers | undefined {
-    const { clientAuthority } = clientTls(scope, fingerprint);
-    const check = clientCheck(scope, clientAuthority, this.log);
+    const { clientAuthority } = clientTls(scope, digestOf);
+    const check = clientCheck(scope, { authority: clientAuthority, hasHandshake: hasCertificates(scope) }, this.log);
     return check && { post_read: check, explain: { post_read: explainClientCheck(scope, clientAuthority, check) } };
   }
 
   compileTls(scope: Scope<typeof directives>): TlsSettings | undefined {
     if (scope.conf.ssl_early_data) scope.advise('"ssl_early_data" is not supported on this platform, ignored', 'ssl_early_data');
-    return this.#servers.compile(scope);
+    return this.#servers.compile(scope) ?? (scope.conf.ssl_await_certificate ? { awaitsCertificate: true, ca: [] } : undefined);
   }
 }

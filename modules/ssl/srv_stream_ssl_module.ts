@@ -1,18 +1,28 @@
-import { rest, text, time } from '../core/module/args.js';
-import { Events } from '../core/module/events.js';
-import { streamModule, type TlsSettings } from '../core/module/manifest.js';
-import { Log, ServerInfo, Tasks } from '../core/module/services.js';
-import { directive } from '../core/module/spec.js';
-import { DECLINED, STREAM_INTERNAL_ERROR, type StreamHandler, type StreamHandlers, type StreamScope } from '../core/module/stream.js';
-import { clientVariables } from '../core/module/tls/client-verification.js';
-import { connectionVariables } from '../core/module/tls/connection-variables.js';
-import { serverTlsDirectives } from '../core/module/tls/server-directives.js';
-import { ServerTlsSettings } from '../core/module/tls/server-tls-settings.js';
+import { rest, text, time } from '../../core/contract/args.js';
+import { Events } from '../../core/contract/events.js';
+import { streamModule, type TlsSettings } from '../../core/contract/manifest.js';
+import { Log } from '../../core/contract/log.js';
+import { LogFiles } from '../../core/contract/log-files.js';
+import { ServerInfo } from '../../core/contract/server-info.js';
+import { Tasks } from '../../core/contract/tasks.js';
+import { directive } from '../../core/contract/spec.js';
+import {
+  DECLINED,
+  STREAM_INTERNAL_ERROR,
+  type StreamHandler,
+  type StreamHandlers,
+  type StreamScope,
+  type StreamSession,
+} from '../../core/contract/stream.js';
+import { clientVariables } from '../../core/toolkit/tls/client-verification.js';
+import { connectionVariables } from '../../core/toolkit/tls/connection-variables.js';
+import { serverTlsDirectives } from '../../core/toolkit/tls/server-directives.js';
+import { ServerTlsSettings } from '../../core/toolkit/tls/server-tls-settings.js';
 
 const ANYWHERE = ['stream', 'stream server'] as const;
 
 const directives = {
-  ...serverTlsDirectives(ANYWHERE, 'stream server'),
+  ...serverTlsDirectives<StreamSession>(ANYWHERE, 'stream server'),
   ssl_handshake_timeout: directive({ in: ANYWHERE, args: time(), default: '60s', doc: 'Timeout for the TLS handshake.' }),
   ssl_alpn: directive({
     in: ANYWHERE,
@@ -33,15 +43,16 @@ const NAME = 'srv_stream_ssl_module';
   variables: { ...clientVariables, ...connectionVariables },
 })
 export class StreamSsl {
-  readonly #servers: ServerTlsSettings;
+  readonly #servers: ServerTlsSettings<StreamSession>;
 
   constructor(
     info: ServerInfo,
     tasks: Tasks,
     private readonly log: Log,
     events: Events,
+    files: LogFiles,
   ) {
-    this.#servers = new ServerTlsSettings(NAME, info, tasks, events);
+    this.#servers = new ServerTlsSettings(NAME, info, tasks, events, files);
   }
 
   start(role: 'master' | 'worker' | 'control'): void {

@@ -1,7 +1,7 @@
-import { flag } from '../core/module/args.js';
-import { readClientHello, type ClientHello } from '../core/module/client-hello.js';
-import { streamModule } from '../core/module/manifest.js';
-import { directive } from '../core/module/spec.js';
+import { flag } from '../../core/contract/args.js';
+import { readClientHello, type ClientHello } from '../../core/toolkit/client-hello.js';
+import { streamModule } from '../../core/contract/manifest.js';
+import { directive } from '../../core/contract/spec.js';
 import {
   AGAIN,
   DECLINED,
@@ -10,7 +10,7 @@ import {
   type StreamResult,
   type StreamScope,
   type StreamSession,
-} from '../core/module/stream.js';
+} from '../../core/contract/stream.js';
 
 const directives = {
   ssl_preread: directive({
@@ -34,12 +34,12 @@ const VERSIONS: Readonly<Record<number, string>> = {
 /** Under this key a session keeps its hello. */
 const HELLO = {};
 
-/** Undefined: it has sent none, or nobody has read it. */
+/** Undefined: it has sent none, or it was not read. */
 function helloOf(session: StreamSession): ClientHello | undefined {
   return session.get(HELLO) as ClientHello | undefined;
 }
 
-/** What a TLS client asks for, without decrypting its connection (ngx_stream_ssl_preread_module). */
+/** Server name and protocols that a TLS client requests, without decrypting its connection (ngx_stream_ssl_preread_module). */
 @streamModule({
   name: 'srv_stream_ssl_preread_module',
   api: 1,

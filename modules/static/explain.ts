@@ -1,7 +1,7 @@
-import type { ExplainHandler } from '../../core/module/explain.js';
-import { DECLINED, type Handler, type Result, type Scope } from '../../core/module/http.js';
+import type { ExplainHandler } from '../../core/contract/explain.js';
+import { DECLINED, type Handler, type Result, type Scope } from '../../core/contract/http.js';
 
-/** The folder as the configuration names it: where it is on the machine is nobody's business. */
+/** The folder as the configuration names it: its place on the machine is not disclosed. */
 export function rootText(scope: Scope): string {
   for (let place: Scope | undefined = scope; place !== undefined; place = place.parent) {
     const name = place.own('alias') ? 'alias' : 'root';

@@ -1,11 +1,21 @@
+import { constants as system } from 'node:os';
 import { closeSync, constants, fstatSync, openSync, statSync, type Stats } from 'node:fs';
-import type { HttpRequest } from '../../core/module/http.js';
+import type { HttpRequest } from '../../core/contract/http.js';
 import { bytesOf } from './file-errors.js';
 import type { CacheRules, OpenFileCache } from './open-file-cache.js';
 import { OpenedFile } from './opened-file.js';
 import { openWithoutLinks, STATUS_ONLY, uncheckedPart, type SymlinkRule } from './symlinks.js';
 
-/** Nothing but opening waits for the other end of a pipe, and a pipe is no file that is served. */
+/** A path that goes up: rewritten URIs and values of variables may, and no request is to leave the folder that way. */
+const GOES_UP = /\/\.\.(?:\/|$)/;
+
+/** @throws an error as the system's for a file that may not be read */
+export function assertWithinRoot(path: string): void {
+  if (!path.includes('/..') || !GOES_UP.test(path)) return;
+  throw Object.assign(new Error('the path leaves its folder'), { code: 'EACCES', errno: -system.errno.EACCES });
+}
+
+/** Nothing but opening waits for the other end of a pipe, and a pipe is not a file that is served. */
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**
@@ -19,7 +29,7 @@ export class FileAccess {
     private readonly symlinks: SymlinkRule | undefined,
   ) {}
 
-  /** Opens a file. What is no regular file is not open afterwards, and has its status alone. @throws an error of the system */
+  /** Opens a file. Another kind than a regular file is not open afterwards, and has its status alone. @throws an error of the system */
   open(path: string, request: HttpRequest): OpenedFile {
     const place = this.#place(path, request);
     return this.cache === undefined ? openPlace(place) : this.cache.open(place, request.startTime, this.rules);
@@ -33,12 +43,14 @@ export class FileAccess {
 
   /** The status of what may not exist: undefined then. @throws other errors of the system */
   find(path: string, request: HttpRequest): Stats | undefined {
+    assertWithinRoot(path);
     if (this.cache === undefined && this.symlinks === undefined) return statSync(bytesOf(path), { throwIfNoEntry: false });
     return this.status(path, request);
   }
 
   #place(path: string, request: HttpRequest): Place {
     const { symlinks } = this;
+    assertWithinRoot(path);
     return symlinks === undefined
       ? { path, unchecked: '', symlinks }
       : { path, unchecked: uncheckedPart(symlinks, path, request), symlinks };

@@ -1,7 +1,7 @@
-/** What the errors of the file system mean for a request, with nginx's statuses and wording. */
-import type { HttpRequest } from '../../core/module/http.js';
-import type { Log } from '../../core/module/services.js';
-import { systemErrorText } from '../../core/module/system-error.js';
+/** Responses to errors of the file system, with nginx's statuses and wording. */
+import type { HttpRequest } from '../../core/contract/http.js';
+import type { Log } from '../../core/contract/log.js';
+import { systemErrorText } from '../../core/contract/system-error.js';
 
 const NOT_FOUND = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG']);
 
@@ -14,7 +14,7 @@ export function isForbidden(error: unknown): boolean {
   return code === 'EACCES' || code === 'ELOOP';
 }
 
-/** Logs a call that failed. @returns the status to respond with. @throws what is no error of the file system */
+/** Logs a call that failed. @returns the status to respond with. @throws what is not an error of the file system */
 export function fileStatus(error: unknown, call: string, path: string, request: HttpRequest, log: Log, logsNotFound: boolean): number {
   if ((error as NodeJS.ErrnoException).code === undefined) throw error;
   const status = isNotFound(error) ? 404 : isForbidden(error) ? 403 : 500;

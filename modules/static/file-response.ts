@@ -1,6 +1,7 @@
-import { type HttpRequest, type Result } from '../../core/module/http.js';
-import type { Log } from '../../core/module/services.js';
-import { conditionalStatus, type ModifiedSince } from './conditions.js';
+import { type HttpRequest, type Result } from '../../core/contract/http.js';
+import type { Log } from '../../core/contract/log.js';
+import { conditionalStatus, type ModifiedSince } from '../../core/toolkit/conditions.js';
+import type { CompressedFiles } from './compressed-files.js';
 import type { FileAccess } from './file-access.js';
 import { fileStatus, shown } from './file-errors.js';
 import { FileSource } from './file-source.js';
@@ -15,17 +16,31 @@ export interface FileSettings {
   readonly logsNotFound: boolean;
   /** Other threads read (`aio threads`). */
   readonly threads: boolean;
+  /** gzip_static; undefined: off. */
+  readonly compressed: CompressedFiles | undefined;
 }
 
 /** Sends a file, redirects to a folder with its slash, or gives the status of what is wrong with it. */
 export function sendFile(request: HttpRequest, path: string, settings: FileSettings, log: Log): Result {
+  const { access, compressed } = settings;
+  const gzipped = compressed?.open(path, request, access, log);
+  if (gzipped !== undefined) {
+    request.response.set('Content-Encoding', 'gzip');
+    return sendOpened(request, gzipped, true, settings, log);
+  }
   let file: OpenedFile;
   try {
-    file = settings.access.open(path, request);
+    file = access.open(path, request);
   } catch (error) {
     return fileStatus(error, 'open()', path, request, log, settings.logsNotFound);
   }
+  return sendOpened(request, file, false, settings, log);
+}
+
+/** @param isWhole parts of it are of no use to clients */
+function sendOpened(request: HttpRequest, file: OpenedFile, isWhole: boolean, settings: FileSettings, log: Log): Result {
   const status = statusOf(request, file, settings, log);
+  if (isWhole) request.response.allowsRanges = false;
   if (status === 200) return request.sendFrom(200, new FileSource(file, request, log, settings.threads), request.defaultType);
   file.release();
   return status === 304 ? request.send(304, '') : status;
@@ -37,7 +52,7 @@ function statusOf(request: HttpRequest, file: OpenedFile, settings: FileSettings
   if (!stats.isFile()) return stats.isDirectory() ? redirectToFolder(request) : refuse(request, file, log);
   if (request.method === 'POST') return 405;
   const { response } = request;
-  // An error page is no file that the client asked for.
+  // An error page is not a file that the client asked for.
   const isPlain = request.parent === undefined && (request.status < 300 || Number(request.variable('status')) < 300);
   const etag = settings.etag ? file.etag : undefined;
   const status = isPlain ? conditionalStatus(request, etag, file.modified, settings.modifiedSince) : 200;
@@ -58,7 +73,7 @@ function refuse(request: HttpRequest, { path }: OpenedFile, log: Log): Result {
   return 404;
 }
 
-/** A path as it stands in a URI: bytes are percent-encoded where they must be. */
+/** A path as it is in a URI: bytes are percent-encoded where they must be. */
 function escaped(path: string): string {
   return path.replaceAll(/[^\x21-\x7e]|["#%<>?\\^`{|}]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`);
 }

@@ -1,7 +1,7 @@
 import { read, readSync } from 'node:fs';
-import type { BodySource, HttpRequest } from '../../core/module/http.js';
-import type { Log } from '../../core/module/services.js';
-import { systemErrorText } from '../../core/module/system-error.js';
+import type { BodySource, HttpRequest } from '../../core/contract/http.js';
+import type { Log } from '../../core/contract/log.js';
+import { systemErrorText } from '../../core/contract/system-error.js';
 import { shown } from './file-errors.js';
 import type { OpenedFile } from './opened-file.js';
 

@@ -1,9 +1,9 @@
-import { choice, flag } from '../../core/module/args.js';
-import { directive } from '../../core/module/spec.js';
+import { choice, flag } from '../../core/contract/args.js';
+import { directive } from '../../core/contract/spec.js';
 
 const ANYWHERE = ['http', 'server', 'location'] as const;
 
-/** What is sent for a folder (ngx_http_autoindex_module, ngx_http_random_index_module). */
+/** Responses for a folder (ngx_http_autoindex_module, ngx_http_random_index_module). */
 export const folderDirectives = {
   autoindex: directive({ in: ANYWHERE, args: flag(), default: 'off', doc: 'Lists the files of a folder that has no index file.' }),
   autoindex_format: directive({
@@ -16,13 +16,13 @@ export const folderDirectives = {
     in: ANYWHERE,
     args: flag(),
     default: 'on',
-    doc: 'Whether the HTML list has sizes in bytes, or rounded to kilobytes, megabytes and gigabytes.',
+    doc: 'Sizes in the HTML list are in bytes (on), or rounded to kilobytes, megabytes and gigabytes (off).',
   }),
   autoindex_localtime: directive({
     in: ANYWHERE,
     args: flag(),
     default: 'off',
-    doc: 'Whether the HTML list has local times instead of UTC.',
+    doc: 'Times in the HTML list are local times instead of UTC.',
   }),
   random_index: directive({ in: ['location'], args: flag(), default: 'off', doc: 'Sends a random file of a folder.' }),
 };

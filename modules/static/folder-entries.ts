@@ -1,5 +1,6 @@
 import type { Dirent } from 'node:fs';
 import { lstat, readdir, stat } from 'node:fs/promises';
+import { assertWithinRoot } from './file-access.js';
 import { bytesOf } from './file-errors.js';
 
 /** Files whose figures are asked for at once. */
@@ -19,7 +20,7 @@ export interface FolderFile extends FolderEntry {
   readonly modified: number;
 }
 
-/** What is in a folder and not hidden: folders first, by the bytes of their names. @throws Error of the system */
+/** Entries of a folder that are not hidden: folders first, by the bytes of their names. @throws Error of the system */
 export async function readFolder(folder: string): Promise<readonly FolderEntry[]> {
   const entries: FolderEntry[] = [];
   for (const entry of await visible(folder)) entries.push({ name: entry.name, isFolder: await isFolder(folder, entry) });
@@ -43,6 +44,7 @@ export async function* figuresOf(folder: string, entries: readonly FolderEntry[]
 }
 
 async function visible(folder: string): Promise<Dirent[]> {
+  assertWithinRoot(folder);
   const entries = await readdir(bytesOf(folder), { withFileTypes: true, encoding: 'latin1' });
   return entries.filter(({ name }) => !name.startsWith('.'));
 }

@@ -1,5 +1,5 @@
-import { DECLINED, type HttpRequest, type Result } from '../../core/module/http.js';
-import type { Log } from '../../core/module/services.js';
+import { DECLINED, type HttpRequest, type Result } from '../../core/contract/http.js';
+import type { Log } from '../../core/contract/log.js';
 import { fileStatus } from './file-errors.js';
 import { figuresOf, readFileNames, readFolder, type FolderEntry } from './folder-entries.js';
 import { htmlListing, jsonListing, xmlListing, type HtmlOptions, type Listing } from './listing.js';
@@ -9,7 +9,7 @@ export interface AutoindexSettings extends HtmlOptions {
   readonly format: 'html' | 'xml' | 'json' | 'jsonp';
 }
 
-/** What a function of JSONP may be called. */
+/** Allowed names of a function of JSONP. */
 const CALLBACK = /^[\w.]+$/;
 
 /** Lists a folder. The names are sorted, so they are all in memory; the list itself is made as the client consumes it. */

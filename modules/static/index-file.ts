@@ -1,6 +1,6 @@
-import type { HttpRequest, Result, Template } from '../../core/module/http.js';
-import type { Log } from '../../core/module/services.js';
-import { systemErrorText } from '../../core/module/system-error.js';
+import type { HttpRequest, Result, Template } from '../../core/contract/http.js';
+import type { Log } from '../../core/contract/log.js';
+import { systemErrorText } from '../../core/contract/system-error.js';
 import type { FileAccess } from './file-access.js';
 import { fileStatus, isForbidden, isNotFound, shown } from './file-errors.js';
 

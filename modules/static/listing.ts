@@ -7,7 +7,7 @@ export interface Listing {
   readonly head: string;
   /** Between two entries. */
   readonly separator: string;
-  /** Behind the last one. */
+  /** After the last one. */
   readonly last: string;
   readonly tail: string;
   entry(file: FolderFile): string;
@@ -16,6 +16,8 @@ export interface Listing {
 export interface HtmlOptions {
   readonly exactSize: boolean;
   readonly localTime: boolean;
+  /** Names are measured in characters of UTF-8, not in bytes. */
+  readonly isUtf8: boolean;
 }
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
@@ -38,7 +40,7 @@ export function htmlListing(uri: string, options: HtmlOptions): Listing {
     entry(file) {
       const slash = file.isFolder ? '/' : '';
       const time = htmlTime(new Date(file.modified), options.localTime);
-      return `<a href="${escapeUri(file.name)}${slash}">${nameColumn(file.name, slash)}${time} ${sizeColumn(file, options.exactSize)}\r\n`;
+      return `<a href="${escapeUri(file.name)}${slash}">${nameColumn(file.name, slash, options.isUtf8)}${time} ${sizeColumn(file, options.exactSize)}\r\n`;
     },
   };
 }
@@ -79,11 +81,16 @@ function kindOf({ isFolder, isFile }: FolderFile): string {
 }
 
 /** The name, cut to its column, the end of the link and spaces up to the time. */
-function nameColumn(name: string, slash: string): string {
-  const isLong = name.length + slash.length > NAME_WIDTH;
-  const shown = isLong ? `${escapeHtml(name.slice(0, NAME_WIDTH - 3))}..&gt;` : escapeHtml(name) + slash;
-  return `${shown}</a>${' '.repeat(isLong ? 1 : NAME_WIDTH + 1 - name.length - slash.length)}`;
+function nameColumn(name: string, slash: string, isUtf8: boolean): string {
+  const characters = isUtf8 ? (name.match(CHARACTER) ?? []) : name;
+  const width = characters.length + slash.length;
+  if (width <= NAME_WIDTH) return `${escapeHtml(name)}${slash}</a>${' '.repeat(NAME_WIDTH + 1 - width)}`;
+  const start = characters.slice(0, NAME_WIDTH - 3);
+  return `${escapeHtml(typeof start === 'string' ? start : start.join(''))}..&gt;</a> `;
 }
+
+/** One character of UTF-8 in a string of bytes. */
+const CHARACTER = /[^\x80-\xbf][\x80-\xbf]*/g;
 
 function htmlTime(date: Date, isLocal: boolean): string {
   const [day, month, year] = isLocal
@@ -110,7 +117,7 @@ function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"]/g, (character) => HTML_ESCAPES[character] ?? character);
 }
 
-/** What is not unreserved (RFC 3986, 2.3) as `%HH`. */
+/** Escapes characters other than unreserved ones (RFC 3986, 2.3) as `%HH`. */
 function escapeUri(text: string): string {
   return text.replaceAll(/[^\w.~-]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`);
 }

@@ -15,7 +15,7 @@ export interface CacheRules {
   readonly errors: boolean;
 }
 
-/** What is known of one path. */
+/** Entry of one path. */
 interface Entry {
   /** Undefined: it could not be opened, see `error`. */
   file: CachedFile | undefined;
@@ -190,7 +190,7 @@ class CachedFile extends OpenedFile {
         return;
       }
     } catch {
-      // Whoever sends the file meets the error as well, and logs it.
+      // The sender of the file gets the error as well, and logs it.
     }
     this.cache.free(size);
   }

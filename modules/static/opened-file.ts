@@ -25,7 +25,7 @@ export class OpenedFile {
     return this.#etag;
   }
 
-  /** Whoever has opened it needs it no more. */
+  /** Its opener does not need it any more. */
   release(): void {
     this.close();
   }

@@ -1,10 +1,11 @@
-import type { HttpRequest, Scope, Template } from '../../core/module/http.js';
-import type { ServerInfo } from '../../core/module/services.js';
-import type { Directive } from '../../core/module/tree.js';
+import { normalize } from 'node:path';
+import type { HttpRequest, Scope, Template } from '../../core/contract/http.js';
+import type { ServerInfo } from '../../core/contract/server-info.js';
+import type { Directive } from '../../core/contract/tree.js';
 
 /** Where the files of a scope are: `root`, or `alias`. */
 export interface Root {
-  /** What stands in place of the prefix of a location; undefined: the whole path of the request follows (`root`). */
+  /** Replacement of the prefix of a location; undefined: the whole path of the request follows (`root`). */
   readonly alias: Alias | undefined;
   readonly folder: Template;
 }
@@ -46,7 +47,7 @@ export class Roots {
   }
 
   /**
-   * What try_files puts behind the folder of a root. With an alias a text with variables may begin with the prefix that the alias stands for.
+   * Path that try_files puts after the folder of a root. With an alias a text with variables may begin with the prefix that the alias replaces.
    */
   tried({ alias }: Root, request: HttpRequest, file: Template): string {
     const { constant } = file;
@@ -69,7 +70,7 @@ export class Roots {
     if (uri !== request.uri) request.rewrite(uri, request.args);
   }
 
-  /** What try_files has put behind the path of an alias in a location with a regular expression. */
+  /** Path that try_files has put after the path of an alias in a location with a regular expression. */
   #addedTo({ alias }: Root, request: HttpRequest): string {
     const added = request.get(this) as { readonly alias: Alias; readonly file: string } | undefined;
     return added?.alias === alias && (added?.file === request.uri || added?.file === '') ? added.file : '';
@@ -78,7 +79,8 @@ export class Roots {
   #read(line: Directive, { args, directive }: Scope): Root {
     const template = args.template(line.args[0]?.text ?? '');
     const isRoot = line.name === 'root';
-    const constant = template.constant === undefined ? undefined : this.#absolute(template.constant);
+    // A later way up comes from a request.
+    const constant = template.constant === undefined ? undefined : withoutWaysUp(this.#absolute(template.constant));
     const folder = isRoot ? constant?.replace(/\/$/, '') : constant;
     const root: Root = {
       alias: isRoot ? undefined : { location: directive && locationName(directive) },
@@ -97,6 +99,8 @@ export class Roots {
     return { alias: undefined, folder: { constant: folder, of: () => folder } };
   }
 }
+
+const withoutWaysUp = (path: string): string => (path.includes('/..') ? normalize(path) : path);
 
 /** The path that a location is for; undefined: it has a regular expression. */
 function locationName({ args: [first, second] }: Directive): string | undefined {

@@ -1,23 +1,26 @@
-import { argType } from '../core/module/arg-type.js';
+import { argType } from '../../core/contract/arg-type.js';
 import { existsSync, realpathSync } from 'node:fs';
-import { choice, flag, number, optional, param, rest, size, template, text, time, word } from '../core/module/args.js';
-import { DECLINED, type HttpHandlers, type HttpRequest, type Result, type Scope, type Template } from '../core/module/http.js';
-import { httpModule } from '../core/module/manifest.js';
-import { Log, ServerInfo } from '../core/module/services.js';
-import { ArgError, directive, type ArgType } from '../core/module/spec.js';
-import type { Directive } from '../core/module/tree.js';
-import { FileAccess } from './srv_http_static_module/file-access.js';
-import { bytesOf, shown } from './srv_http_static_module/file-errors.js';
-import { sendFile, type FileSettings } from './srv_http_static_module/file-response.js';
-import { folderDirectives } from './srv_http_static_module/folder-directives.js';
-import { redirectToRandom, sendListing, type AutoindexSettings } from './srv_http_static_module/folder-response.js';
-import { HttpDates } from './srv_http_static_module/http-dates.js';
-import { findIndex } from './srv_http_static_module/index-file.js';
-import { OpenFileCache, type CacheRules } from './srv_http_static_module/open-file-cache.js';
-import { DESCRIPTORS } from './srv_http_static_module/symlinks.js';
-import { explainTryFiles, rootText } from './srv_http_static_module/explain.js';
-import { tryFiles } from './srv_http_static_module/try-files.js';
-import { Roots, type Root } from './srv_http_static_module/roots.js';
+import { choice, flag, number, optional, param, rest, size, template, text, time, word } from '../../core/contract/args.js';
+import { pathTemplate } from '../../core/contract/path-template.js';
+import { DECLINED, type HttpHandlers, type HttpRequest, type Result, type Scope, type Template } from '../../core/contract/http.js';
+import { httpModule } from '../../core/contract/manifest.js';
+import { Log } from '../../core/contract/log.js';
+import { ServerInfo } from '../../core/contract/server-info.js';
+import { ArgError, directive, type ArgType } from '../../core/contract/spec.js';
+import type { Directive } from '../../core/contract/tree.js';
+import { CompressedFiles, GzipClients } from './compressed-files.js';
+import { FileAccess } from './file-access.js';
+import { bytesOf, shown } from './file-errors.js';
+import { sendFile, type FileSettings } from './file-response.js';
+import { folderDirectives } from './folder-directives.js';
+import { redirectToRandom, sendListing, type AutoindexSettings } from './folder-response.js';
+import { HttpDates } from './http-dates.js';
+import { findIndex } from './index-file.js';
+import { OpenFileCache, type CacheRules } from './open-file-cache.js';
+import { DESCRIPTORS } from './symlinks.js';
+import { explainTryFiles, rootText } from './explain.js';
+import { tryFiles } from './try-files.js';
+import { Roots, type Root } from './roots.js';
 
 const ANYWHERE = ['http', 'server', 'location'] as const;
 
@@ -38,11 +41,11 @@ const directives = {
   ...folderDirectives,
   root: directive({
     in: ['http', 'server', 'location', 'if in location'],
-    args: template('path'),
+    args: pathTemplate('path'),
     default: 'html',
     doc: 'Folder of the files: the path of a request follows it.',
   }),
-  alias: directive({ in: ['location'], args: template('path'), doc: 'Folder of the files, in place of the prefix of the location.' }),
+  alias: directive({ in: ['location'], args: pathTemplate('path'), doc: 'Folder of the files, in place of the prefix of the location.' }),
   index: directive({
     in: ANYWHERE,
     args: { files: rest(template('file')) },
@@ -56,6 +59,12 @@ const directives = {
     doc: 'Serves the first of the files that exists; else the last word says what to do: =code, a named location, or another URI.',
   }),
   etag: directive({ in: ANYWHERE, args: flag(), default: 'on', doc: 'Sends an ETag, made of the time and the size of a file.' }),
+  gzip_static: directive({
+    in: ANYWHERE,
+    args: choice('off', 'on', 'always'),
+    default: 'off',
+    doc: 'Sends the file with the suffix .gz that is beside the one that is asked for, to clients that take gzip (`on`), or to all.',
+  }),
   if_modified_since: directive({
     in: ANYWHERE,
     args: choice('off', 'exact', 'before'),
@@ -92,13 +101,13 @@ const directives = {
     in: ANYWHERE,
     args: { mode: choice('off', 'on', 'if_not_owner'), from: param('from', template('part')) },
     default: 'off',
-    doc: 'Rejects paths with symbolic links (`on`), or with links of another owner than what they point to (`if_not_owner`), with 403; only behind `from`, where that is the beginning of the path.',
+    doc: 'Rejects paths with symbolic links (`on`), or with links of another owner than what they point to (`if_not_owner`), with 403; with `from` only in the part of the path after that prefix.',
   }),
   aio: directive({
     in: ANYWHERE,
     args: aio(),
     default: 'off',
-    doc: 'Who reads files: the event loop (`off`), which waits where a file is not in memory, or other threads (`threads`, `on`), which costs more processor time.',
+    doc: 'Reads files in the event loop (`off`), which waits for a file that is not in memory, or in other threads (`threads`, `on`), which costs more processor time.',
   }),
   aio_write: directive({ in: ANYWHERE, args: flag(), default: 'off', doc: 'Accepted: other threads write temporary files.' }),
   sendfile_max_chunk: directive({
@@ -118,7 +127,7 @@ const directives = {
   read_ahead: directive({ in: ANYWHERE, args: size(), default: '0', doc: 'Accepted: the system reads ahead by itself.' }),
 };
 
-/** What is sent for a folder. */
+/** Response for a folder. */
 interface FolderSettings {
   readonly index: readonly Template[];
   readonly isRandom: boolean;
@@ -129,7 +138,7 @@ interface FolderSettings {
 type StaticScope = Scope<typeof directives>;
 
 /** Files: the content of every location that has no other. */
-@httpModule({ name: 'srv_http_static_module', api: '1.1', directives })
+@httpModule({ name: 'srv_http_static_module', api: '1.1', directives, needs: ['srv_http_gzip_module'] })
 export class Static {
   readonly #roots: Roots;
   readonly #dates = new HttpDates();
@@ -138,6 +147,7 @@ export class Static {
   constructor(
     private readonly log: Log,
     info: ServerInfo,
+    private readonly clients: GzipClients,
   ) {
     this.#roots = new Roots(info);
   }
@@ -160,12 +170,18 @@ export class Static {
       modifiedSince: conf.if_modified_since,
       logsNotFound: conf.log_not_found,
       threads: conf.aio !== 'off',
+      compressed: conf.gzip_static === 'off' ? undefined : new CompressedFiles(this.clients, conf.gzip_static === 'always'),
     };
     const folders: FolderSettings = {
       index: conf.index.files,
       isRandom: conf.random_index,
       listing: conf.autoindex
-        ? { format: conf.autoindex_format, exactSize: conf.autoindex_exact_size, localTime: conf.autoindex_localtime }
+        ? {
+            format: conf.autoindex_format,
+            exactSize: conf.autoindex_exact_size,
+            localTime: conf.autoindex_localtime,
+            isUtf8: isUtf8(scope),
+          }
         : undefined,
     };
     const uncached = { ...settings, access: this.#uncached(scope) };
@@ -255,6 +271,11 @@ export class Static {
       return undefined;
     }
   }
+}
+
+/** Value of `charset` for the texts of the location. */
+function isUtf8(scope: StaticScope): boolean {
+  return scope.lines('charset')[0]?.args[0]?.text.toLowerCase() === 'utf-8';
 }
 
 function rulesOf({ conf }: StaticScope): CacheRules {

@@ -1,10 +1,10 @@
-import { DECLINED, type Handler, type HttpRequest, type Result, type Scope, type Template } from '../../core/module/http.js';
-import type { Log } from '../../core/module/services.js';
+import { DECLINED, type Handler, type HttpRequest, type Result, type Scope, type Template } from '../../core/contract/http.js';
+import type { Log } from '../../core/contract/log.js';
 import type { FileAccess } from './file-access.js';
 import { fileStatus, isNotFound } from './file-errors.js';
 import type { Roots } from './roots.js';
 
-/** What `try_files` does: the first file that exists is the path of the request from then on, else the last word says what to do. */
+/** Effect of `try_files`: the first file that exists is the path of the request from then on, else the last word says what to do. */
 export function tryFiles(words: readonly Template[], scope: Scope, roots: Roots, access: FileAccess, log: Log): Handler {
   const texts = scope.lines('try_files')[0]?.args.map(({ text }) => text);
   const files = words.slice(0, -1).map((file, at) => ({ file, isFolder: texts?.[at]?.endsWith('/') === true }));
@@ -13,7 +13,7 @@ export function tryFiles(words: readonly Template[], scope: Scope, roots: Roots,
   return (request) => {
     for (const { file, isFolder } of files) {
       const tried = roots.tried(root, request, file);
-      // The slash says what is looked for, and is no part of the name (nginx).
+      // The slash says what is looked for, and is not a part of the name (nginx).
       const name = isFolder ? tried.slice(0, -1) : tried;
       if (!exists(request, roots.folder(root, request) + name, isFolder, access, log)) continue;
       roots.enter(root, request, name, isFolder);

@@ -1,11 +1,10 @@
-import { text } from '../core/module/args.js';
-import { action, type ActionContext } from '../core/module/control.js';
-import { DECLINED, type HttpHandlers, type Scope } from '../core/module/http.js';
-import { httpModule, type HttpModule } from '../core/module/manifest.js';
-import { Metrics } from '../core/module/metrics.js';
-import { ServerInfo } from '../core/module/services.js';
-import { directive } from '../core/module/spec.js';
-import { responsesOf, ZoneCounters, type ZoneFigures, type ZoneKind } from './srv_http_status_zone_module/zone-counters.js';
+import { text } from '../../core/contract/args.js';
+import { action, type ActionContext } from '../../core/contract/control.js';
+import { DECLINED, type HttpHandlers, type Scope } from '../../core/contract/http.js';
+import { httpModule, type HttpModule } from '../../core/contract/manifest.js';
+import { Metrics } from '../../core/contract/metrics.js';
+import { directive } from '../../core/contract/spec.js';
+import { responsesOf, ZoneCounters, type ZoneFigures, type ZoneKind } from './zone-counters.js';
 
 const directives = {
   status_zone: directive({
@@ -21,17 +20,18 @@ interface ResetParams {
   readonly zone: string;
 }
 
+/** A zone, and how many scopes count in it. */
+interface UsedZone {
+  readonly zone: ZoneCounters;
+  uses: number;
+}
+
 /** Figures of servers and locations (status_zone of NGINX Plus), for `srv_http_plus_api_module`. */
 @httpModule({ name: 'srv_http_status_zone_module', api: 1, plane: 'data', directives })
 export class StatusZones implements HttpModule {
-  readonly #zones = new Map<string, ZoneCounters>();
-  /** How many scopes in force count under a name. */
-  readonly #uses = new Map<ZoneCounters, number>();
+  readonly #zones = new Map<string, UsedZone>();
 
-  constructor(
-    private readonly metrics: Metrics,
-    private readonly info: ServerInfo,
-  ) {}
+  constructor(private readonly metrics: Metrics) {}
 
   compileServer(scope: Scope<typeof directives>): HttpHandlers | undefined {
     const zone = this.#zoneOf(scope, 'server');
@@ -57,7 +57,7 @@ export class StatusZones implements HttpModule {
 
   @action('status_zones.read')
   read({ kind }: Pick<ResetParams, 'kind'>): Readonly<Record<string, ZoneFigures>> {
-    const zones = [...this.#uses.keys()].filter((zone) => zone.kind === kind);
+    const zones = Array.from(this.#zones.values(), ({ zone }) => zone).filter((zone) => zone.kind === kind);
     const responses = responsesOf(this.metrics.read());
     return Object.fromEntries(
       zones.toSorted((a, b) => (a.name < b.name ? -1 : 1)).map((zone) => [zone.name, zone.figures(responses(zone))]),
@@ -67,8 +67,8 @@ export class StatusZones implements HttpModule {
   /** @returns false if there is no such zone */
   @action('status_zones.reset')
   reset({ kind, zone: name }: ResetParams, { dryRun }: ActionContext): boolean {
-    const zone = this.#zones.get(keyOf(kind, name));
-    if (zone === undefined || !this.#uses.has(zone)) return false;
+    const zone = this.#zones.get(keyOf(kind, name))?.zone;
+    if (zone === undefined) return false;
     if (!dryRun) zone.reset(responsesOf(this.metrics.read())(zone));
     return true;
   }
@@ -77,21 +77,15 @@ export class StatusZones implements HttpModule {
     const name = scope.own('status_zone') ? scope.conf.status_zone : undefined;
     if (name === undefined) return undefined;
     const key = keyOf(kind, name);
-    const zone = this.#zones.get(key) ?? new ZoneCounters(kind, name, this.metrics);
-    this.#zones.set(key, zone);
-    if (this.info.role === 'master') {
-      scope.register({
-        commit: () => void this.#uses.set(zone, (this.#uses.get(zone) ?? 0) + 1),
-        release: () => this.#release(zone),
-      });
-    }
-    return zone;
-  }
-
-  #release(zone: ZoneCounters): void {
-    const left = (this.#uses.get(zone) ?? 1) - 1;
-    if (left > 0) this.#uses.set(zone, left);
-    else this.#uses.delete(zone);
+    const metrics = this.metrics.group(key, scope);
+    const used = this.#zones.get(key) ?? { zone: new ZoneCounters(kind, name, metrics), uses: 0 };
+    this.#zones.set(key, used);
+    used.uses++;
+    const release = (): void => {
+      if (--used.uses === 0) this.#zones.delete(key);
+    };
+    scope.register({ abort: release, release });
+    return used.zone;
   }
 }
 

@@ -1,5 +1,5 @@
-import type { HttpRequest } from '../../core/module/http.js';
-import type { Counter, Gauge, Metrics, MetricValue } from '../../core/module/metrics.js';
+import type { HttpRequest } from '../../core/contract/http.js';
+import type { Counter, Gauge, MetricKinds, MetricValue } from '../../core/contract/metrics.js';
 
 export type ZoneKind = 'server' | 'location';
 
@@ -45,7 +45,7 @@ export function responsesOf(metrics: readonly MetricValue[]): (zone: ZoneCounter
   return ({ responses, name }) => found.get(`${responses} ${name}`) ?? new Map();
 }
 
-/** What one zone counts, in shared memory. */
+/** Counters of one zone, in shared memory. */
 export class ZoneCounters {
   readonly #processing: Gauge;
   readonly #requests: Counter;
@@ -61,7 +61,7 @@ export class ZoneCounters {
   constructor(
     readonly kind: ZoneKind,
     readonly name: string,
-    private readonly metrics: Metrics,
+    private readonly metrics: MetricKinds,
   ) {
     this.responses = this.#metric('responses_total');
     this.#processing = metrics.gauge(this.#metric('processing'), { zone: name });

@@ -1,8 +1,8 @@
-import { optional, text } from '../core/module/args.js';
-import type { HttpHandlers, LocationScope } from '../core/module/http.js';
-import { httpModule } from '../core/module/manifest.js';
-import { Statistics } from '../core/module/services.js';
-import { directive } from '../core/module/spec.js';
+import { optional, text } from '../../core/contract/args.js';
+import type { HttpHandlers, LocationScope } from '../../core/contract/http.js';
+import { httpModule } from '../../core/contract/manifest.js';
+import { Statistics } from '../../core/contract/statistics.js';
+import { directive } from '../../core/contract/spec.js';
 
 const directives = {
   stub_status: directive({

@@ -1,10 +1,10 @@
-import { flag, rest, template, text } from '../core/module/args.js';
-import type { BodyFilter, HttpHandlers, HttpRequest, Scope } from '../core/module/http.js';
-import { httpModule } from '../core/module/manifest.js';
-import { isOfType, typesOf, weakenTag } from '../core/module/response-fields.js';
-import { directive } from '../core/module/spec.js';
-import { SubFilter } from './srv_http_sub_filter_module/sub-filter.js';
-import { Substitutions, type Substitution } from './srv_http_sub_filter_module/substitutions.js';
+import { flag, rest, template, text } from '../../core/contract/args.js';
+import type { BodyFilter, HttpHandlers, HttpRequest, Scope } from '../../core/contract/http.js';
+import { httpModule } from '../../core/contract/manifest.js';
+import { isOfType, typesOf, weakenTag } from '../../core/contract/response-fields.js';
+import { directive } from '../../core/contract/spec.js';
+import { SubFilter } from './sub-filter.js';
+import { Substitutions, type Substitution } from './substitutions.js';
 
 const IN = ['http', 'server', 'location'] as const;
 
@@ -15,7 +15,12 @@ const directives = {
     many: true,
     doc: 'Replaces a text in responses, whatever its case. Compressed responses stay as they are.',
   }),
-  sub_filter_once: directive({ in: IN, args: flag(), default: 'on', doc: 'Whether each text is replaced once in a response.' }),
+  sub_filter_once: directive({
+    in: IN,
+    args: flag(),
+    default: 'on',
+    doc: 'Replaces only the first occurrence of each text in a response.',
+  }),
   sub_filter_types: directive({
     in: IN,
     args: { types: rest(text('mime-type')) },
@@ -26,7 +31,7 @@ const directives = {
     in: IN,
     args: flag(),
     default: 'off',
-    doc: 'Whether they keep their field Last-Modified, and their ETag as a weak one.',
+    doc: 'Keeps their field Last-Modified, and their ETag as a weak one.',
   }),
 };
 
@@ -59,7 +64,7 @@ export class SubFilters {
   }
 }
 
-/** What is looked for: the same for all requests where no text has variables. */
+/** Texts to search for: the same for all requests if no text has variables. */
 function finder(lines: readonly Substitution[]): (request: HttpRequest) => Substitutions {
   if (lines.some(({ pattern }) => pattern.constant === undefined)) return (request) => new Substitutions(lines, request);
   const all = new Substitutions(lines, undefined);

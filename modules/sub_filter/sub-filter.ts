@@ -1,8 +1,8 @@
-import type { BodyFilter, BodyOutput, HttpRequest } from '../../core/module/http.js';
+import type { BodyFilter, BodyOutput, HttpRequest } from '../../core/contract/http.js';
 import { lowerCase, type Pattern, type Substitutions } from './substitutions.js';
 
 /**
- * Replaces texts in one body. What may be the beginning of a text at the end of a piece is held back until the next one, and nothing else.
+ * Replaces texts in one body. Only a possible beginning of a text at the end of a piece is held back until the next one.
  * Where several texts begin at one place, the one that is written first in the configuration counts.
  */
 export class SubFilter implements BodyFilter {
@@ -61,7 +61,7 @@ export class SubFilter implements BodyFilter {
     return { at: match.index, order, pattern: this.#patterns[order]! };
   }
 
-  /** Where the text ends with the beginning of a pattern: the longest such end, and the first such pattern. Not behind what was found. */
+  /** Where the text ends with the beginning of a pattern: the longest such end, and the first such pattern. Not after what was found. */
   #beginningAtEnd(text: string, from: number, found: Place | undefined): Place | undefined {
     const longest = Math.max(...this.#patterns.map((pattern) => pattern.text.length)) - 1;
     const first = Math.max(from, text.length - longest);

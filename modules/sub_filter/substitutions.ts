@@ -1,4 +1,4 @@
-import type { HttpRequest, Template } from '../../core/module/http.js';
+import type { HttpRequest, Template } from '../../core/contract/http.js';
 
 /** One `sub_filter`. */
 export interface Substitution {
@@ -6,7 +6,7 @@ export interface Substitution {
   readonly replacement: Template;
 }
 
-/** What a `sub_filter` looks for in one response. */
+/** Texts that a `sub_filter` searches for in one response. */
 export interface Pattern {
   /** Bytes as a latin1 string; ASCII letters in lower case. */
   readonly text: string;
@@ -18,7 +18,7 @@ export class Substitutions {
   readonly patterns: readonly Pattern[];
   readonly #expressions = new Map<string, RegExp>();
 
-  /** @param request for texts with variables; those that are empty are left out */
+  /** @param request for texts with variables; empty ones are left out */
   constructor(lines: readonly Substitution[], request: HttpRequest | undefined) {
     this.patterns = lines.flatMap(({ pattern, replacement }) => {
       const text = lowerCase(request === undefined ? (pattern.constant ?? '') : pattern.of(request));

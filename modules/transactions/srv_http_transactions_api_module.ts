@@ -1,7 +1,7 @@
-import { ApiError, DATA_PLANE_ERRORS, dryRunReply, route, type Call, type Reply } from '../core/module/control.js';
-import { controlModule } from '../core/module/manifest.js';
-import { Type, type Static } from '../core/module/schema.js';
-import { ApiRoutes, type CarriedResponse } from '../core/module/services.js';
+import { ApiError, DATA_PLANE_ERRORS, dryRunReply, route, type Call, type Reply } from '../../core/contract/control.js';
+import { controlModule } from '../../core/contract/manifest.js';
+import { Type, type Static } from '../../core/contract/schema.js';
+import { ApiRoutes, type CarriedResponse } from '../../core/contract/api-routes.js';
 
 /** Calls of one transaction. */
 const MOST_CALLS = 10_000;
@@ -83,7 +83,7 @@ function assertNone(failures: readonly Failure[]): void {
 
 /** A call that is only tried cannot be part of what is carried out. */
 function dryRunErrors(body: unknown): ApiError[] {
-  const { calls } = body as { readonly calls?: unknown };
+  const { calls } = (body ?? {}) as { readonly calls?: unknown };
   if (!Array.isArray(calls)) return [];
   return calls.flatMap((call: unknown, index) => {
     const { path } = (call ?? {}) as { readonly path?: unknown };

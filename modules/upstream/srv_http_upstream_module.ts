@@ -1,7 +1,7 @@
-import { text } from '../core/module/args.js';
-import { httpModule } from '../core/module/manifest.js';
-import { directive } from '../core/module/spec.js';
-import { upstreamBlockDirectives } from '../core/module/upstream.js';
+import { text } from '../../core/contract/args.js';
+import { httpModule } from '../../core/contract/manifest.js';
+import { directive } from '../../core/contract/spec.js';
+import { upstreamBlockDirectives } from '../../core/toolkit/upstream.js';
 
 /** Upstreams for proxy_pass (ngx_http_upstream_module). The core runs them; this module declares their directives. */
 @httpModule({

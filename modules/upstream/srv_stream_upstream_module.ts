@@ -1,7 +1,7 @@
-import { text } from '../core/module/args.js';
-import { streamModule } from '../core/module/manifest.js';
-import { directive } from '../core/module/spec.js';
-import { streamServer } from '../core/module/upstream.js';
+import { text } from '../../core/contract/args.js';
+import { streamModule } from '../../core/contract/manifest.js';
+import { directive } from '../../core/contract/spec.js';
+import { streamServer } from '../../core/toolkit/upstream.js';
 
 /** Upstreams for proxy_pass in stream (ngx_stream_upstream_module). The core runs them; this module declares their directives. */
 @streamModule({

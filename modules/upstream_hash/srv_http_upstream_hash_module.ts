@@ -1,8 +1,8 @@
-import { optional, template, choice } from '../core/module/args.js';
-import type { BalancingMethod, UpstreamScope } from '../core/module/balancer.js';
-import { hashMethod } from '../core/module/balancing/hash-method.js';
-import { httpModule } from '../core/module/manifest.js';
-import { directive } from '../core/module/spec.js';
+import { optional, template, choice } from '../../core/contract/args.js';
+import type { BalancingMethod, UpstreamScope } from '../../core/contract/balancer.js';
+import { hashMethod } from '../../core/toolkit/balancing/hash-method.js';
+import { httpModule } from '../../core/contract/manifest.js';
+import { directive } from '../../core/contract/spec.js';
 
 const directives = {
   hash: directive({

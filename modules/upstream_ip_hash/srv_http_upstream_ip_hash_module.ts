@@ -1,8 +1,8 @@
-import type { BalancedUpstream, Balancer, BalancingMethod, Pick, UpstreamPeer, UpstreamScope } from '../core/module/balancer.js';
-import { binaryAddress } from '../core/module/binary-address.js';
-import type { HttpRequest } from '../core/module/http.js';
-import { httpModule } from '../core/module/manifest.js';
-import { directive } from '../core/module/spec.js';
+import type { BalancedUpstream, Balancer, BalancingMethod, Pick, UpstreamPeer, UpstreamScope } from '../../core/contract/balancer.js';
+import { binaryAddress } from '../../core/contract/binary-address.js';
+import type { HttpRequest } from '../../core/contract/http.js';
+import { httpModule } from '../../core/contract/manifest.js';
+import { directive } from '../../core/contract/spec.js';
 
 const directives = {
   ip_hash: directive({

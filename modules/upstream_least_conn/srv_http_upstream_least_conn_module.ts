@@ -1,6 +1,6 @@
-import type { BalancingMethod, UpstreamScope } from '../core/module/balancer.js';
-import { httpModule } from '../core/module/manifest.js';
-import { directive } from '../core/module/spec.js';
+import type { BalancingMethod, UpstreamScope } from '../../core/contract/balancer.js';
+import { httpModule } from '../../core/contract/manifest.js';
+import { directive } from '../../core/contract/spec.js';
 
 const directives = {
   least_conn: directive({

@@ -1,7 +1,7 @@
-import { choice, word } from '../core/module/args.js';
-import type { BalancingMethod, UpstreamScope } from '../core/module/balancer.js';
-import { httpModule } from '../core/module/manifest.js';
-import { directive } from '../core/module/spec.js';
+import { choice, word } from '../../core/contract/args.js';
+import type { BalancingMethod, UpstreamScope } from '../../core/contract/balancer.js';
+import { httpModule } from '../../core/contract/manifest.js';
+import { directive } from '../../core/contract/spec.js';
 
 const directives = {
   least_time: directive({
@@ -10,7 +10,7 @@ const directives = {
     doc: 'Sends requests to the server with the least response time and the fewest active requests for its weight; of equal ones in turn, by weight.',
     argDocs: {
       time: 'The average time to the header of a response, or to its last byte.',
-      inflight: 'A server with active requests that has been silent for longer than its average is as slow as that.',
+      inflight: 'The time that a server with active requests has been silent counts, if it is longer than its average.',
     },
   }),
 };

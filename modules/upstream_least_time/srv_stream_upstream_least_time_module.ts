@@ -1,7 +1,7 @@
-import { choice, word } from '../core/module/args.js';
-import type { BalancingMethod, UpstreamScope } from '../core/module/balancer.js';
-import { streamModule } from '../core/module/manifest.js';
-import { directive } from '../core/module/spec.js';
+import { choice, word } from '../../core/contract/args.js';
+import type { BalancingMethod, UpstreamScope } from '../../core/contract/balancer.js';
+import { streamModule } from '../../core/contract/manifest.js';
+import { directive } from '../../core/contract/spec.js';
 
 const directives = {
   least_time: directive({

@@ -1,6 +1,6 @@
 import { normalize } from 'node:path';
-import { AddressError, parseMemberAddress, type MemberAddress } from '../../core/module/address.js';
-import { ApiError } from '../../core/module/control.js';
+import { AddressError, parseMemberAddress, type MemberAddress } from '../../core/contract/address.js';
+import { ApiError } from '../../core/contract/control.js';
 
 const DEFAULT_PORT = 80;
 
@@ -13,7 +13,7 @@ export function memberAddress(text: string): MemberAddress {
   }
 }
 
-/** Whether a word is an address rather than a misspelt id. */
+/** True if a word is an address rather than a misspelt id. */
 export function isMemberAddress(text: string): boolean {
   try {
     return /[.:]/.test(text) && memberAddress(text).canonical !== '';
@@ -29,7 +29,7 @@ export function badAddress(text: string, reason: string): ApiError {
 }
 
 /**
- * True for a path below one of the folders. A path with `.`, `..` or `//` is below none: behind a symbolic link it would lead elsewhere.
+ * True for a path below one of the folders. A path with `.`, `..` or `//` is below none: after a symbolic link it would lead elsewhere.
  */
 export function isBelow(path: string, folders: readonly string[]): boolean {
   return normalize(path) === path && folders.some((folder) => path.startsWith(`${folder.replace(/\/+$/, '')}/`));

@@ -1,6 +1,6 @@
-import { AddressError, parseMemberAddress } from '../../core/module/address.js';
-import { ApiError } from '../../core/module/control.js';
-import { durationOf, type Duration } from '../../core/module/schema.js';
+import { AddressError, parseMemberAddress } from '../../core/contract/address.js';
+import { ApiError } from '../../core/contract/control.js';
+import { durationOf, type Duration } from '../../core/contract/schema.js';
 
 const DEFAULT_PORT = 80;
 /** More errors than a person reads. */

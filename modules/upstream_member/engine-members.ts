@@ -1,8 +1,10 @@
-import { ApiError, assertPreconditions, moreTime, type ActionContext, type Preconditions } from '../../core/module/control.js';
-import type { Applied, Edit, ServerInfo, Transactions, Upstreams, UpstreamView } from '../../core/module/services.js';
-import type { EngineName } from '../../core/module/spec.js';
-import type { Block, Directive } from '../../core/module/tree.js';
-import type { Versioned } from '../../core/module/versioned.js';
+import { ApiError, assertPreconditions, moreTime, type ActionContext, type Preconditions } from '../../core/contract/control.js';
+import type { ServerInfo } from '../../core/contract/server-info.js';
+import type { Applied, Edit, Transactions } from '../../core/contract/transactions.js';
+import type { Upstreams, UpstreamView } from '../../core/contract/upstreams.js';
+import type { EngineName } from '../../core/contract/spec.js';
+import type { Block, Directive } from '../../core/contract/tree.js';
+import type { Versioned } from '../../core/contract/versioned.js';
 import { isMemberAddress, memberAddress } from './address.js';
 import { additionOf, changeOf, replacementOf, type GroupTurn } from './member-edits.js';
 import { unlessShown, type GroupRules, type MemberFields } from './member-fields.js';
@@ -44,7 +46,7 @@ export interface ReplaceParams extends WriteParams {
 
 /** Members of a list that is compared within the time that every call has. */
 const LONG_LIST = 1000;
-/** What comparing one more may take (ms), many times of what it should take. */
+/** Time limit for comparing one more (ms), many times the usual time. */
 const PER_MEMBER = 0.2;
 
 /** Balancing methods for which there is no second row of members. */
@@ -115,7 +117,7 @@ export class EngineMembers {
     const applied = await this.#apply(upstream, context, (turn) => {
       const view = this.#upstream(upstream);
       const { directive, number } = (changed = this.#find(view, id));
-      this.#assertVersion(directive, context);
+      this.#assertVersion(directive, context, view.directive);
       const news = unlessShown(fields, this.#memberOf(view, directive, number, []).value);
       if (number !== directive.key && news.server !== undefined) throw immutable(number);
       return changeOf(directive, news, turn);
@@ -126,8 +128,9 @@ export class EngineMembers {
 
   async remove({ upstream, id, minimal }: RemoveParams, context: ActionContext): Promise<Versioned<readonly MemberView[]>> {
     const applied = await this.#apply(upstream, context, () => {
-      const { directive, number } = this.#find(this.#upstream(upstream), id);
-      this.#assertVersion(directive, context);
+      const view = this.#upstream(upstream);
+      const { directive, number } = this.#find(view, id);
+      this.#assertVersion(directive, context, view.directive);
       if (number !== directive.key) throw immutable(number);
       return [{ op: 'remove', target: directive }];
     });
@@ -258,8 +261,10 @@ export class EngineMembers {
     return this.transactions.versionOf(directive);
   }
 
-  #assertVersion(directive: Directive, conditions: Preconditions): void {
-    assertPreconditions(conditions, () => this.#version(directive));
+  /** @param upstream that of a member */
+  #assertVersion(directive: Directive, conditions: Preconditions, upstream?: Directive): void {
+    const lists = (): string[] => [String(this.transactions.version), ...(upstream === undefined ? [] : [this.#version(upstream)])];
+    assertPreconditions(conditions, () => this.#version(directive), lists);
   }
 }
 

@@ -1,6 +1,6 @@
-import { ApiError } from '../../core/module/control.js';
-import type { Directive } from '../../core/module/tree.js';
-import { serverLines, type ServerLine } from '../../core/module/upstream.js';
+import { ApiError } from '../../core/contract/control.js';
+import type { Directive } from '../../core/contract/tree.js';
+import { serverLines, type ServerLine } from '../../core/toolkit/upstream.js';
 import type { GroupTurn } from './member-edits.js';
 import { memberAddress } from './address.js';
 import { fault, newMember, replacedMember, type MemberFields, type Wanted } from './member-fields.js';
@@ -27,7 +27,7 @@ export class ListedMembers {
     this.#parents = new Set(list.filter(({ parent }) => parent === undefined).map(({ id }) => id));
   }
 
-  /** What an entry asks for, and the member that it is about unless it is a new one. Undefined: nothing to do, or it is wrong. */
+  /** Request of an entry, and its member unless it is a new one. Undefined: nothing to do, or it is invalid. */
   take(position: number, fields: MemberFields): ListedMember | undefined {
     try {
       return this.#take(position, fields);

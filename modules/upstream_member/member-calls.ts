@@ -1,7 +1,7 @@
-import { dryRunReply, type ActionContext, type Call, type Reply } from '../../core/module/control.js';
-import type { DataPlane } from '../../core/module/services.js';
-import type { EngineName } from '../../core/module/spec.js';
-import { readReply, writeReply, type Versioned } from '../../core/module/versioned.js';
+import { dryRunReply, type ActionContext, type Call, type Reply } from '../../core/contract/control.js';
+import type { DataPlane } from '../../core/contract/data-plane.js';
+import type { EngineName } from '../../core/contract/spec.js';
+import { readReply, writeReply, type Versioned } from '../../core/contract/versioned.js';
 
 /** A call whose query or body fits the schema of its route. */
 type AnyCall = Omit<Call, 'query' | 'body'> & { readonly query?: unknown; readonly body?: unknown };

@@ -1,6 +1,6 @@
-import type { Edit } from '../../core/module/services.js';
-import type { Directive } from '../../core/module/tree.js';
-import { serverLines, type ServerLine } from '../../core/module/upstream.js';
+import type { Edit } from '../../core/contract/transactions.js';
+import type { Directive } from '../../core/contract/tree.js';
+import { serverLines, type ServerLine } from '../../core/toolkit/upstream.js';
 import { memberAddress } from './address.js';
 import { alreadyThere, ListedMembers } from './listed-members.js';
 import { changedMember, newMember, type GroupRules, type MemberFields, type Wanted } from './member-fields.js';
@@ -32,8 +32,8 @@ export function changeOf(member: Directive, fields: MemberFields, { index, rules
 }
 
 /**
- * What makes the members of an upstream these: those at the same address stay who they are.
- * @throws ApiError 400, 409, with everything that is wrong and its place in the list
+ * Edits that give an upstream these members: members at the same address keep their identity.
+ * @throws ApiError 400, 409, with every error and its place in the list
  */
 export function replacementOf(list: readonly MemberFields[], turn: GroupTurn): Edit[] {
   const { directive } = turn;

@@ -1,7 +1,7 @@
-import type { MemberAddress } from '../../core/module/address.js';
-import { ApiError } from '../../core/module/control.js';
-import type { DirectiveJson } from '../../core/module/spec.js';
-import { serverLines, type ServerLine, type upstreamDirectives } from '../../core/module/upstream.js';
+import type { MemberAddress } from '../../core/contract/address.js';
+import { ApiError } from '../../core/contract/control.js';
+import type { DirectiveJson } from '../../core/contract/spec.js';
+import { serverLines, type ServerLine, type upstreamDirectives } from '../../core/toolkit/upstream.js';
 import { badAddress, isBelow, memberAddress } from './address.js';
 import type { MemberView } from './member-view.js';
 
@@ -16,10 +16,10 @@ export interface MemberFields extends Partial<Settings> {
   readonly state?: string;
 }
 
-/** A server that is not there yet. */
+/** A server that does not exist yet. */
 const NONE: ServerLine = { ...serverLines.create({}), server: '' };
 
-/** What an upstream allows. */
+/** Capabilities of an upstream. */
 export interface GroupRules {
   /** An address without a port is none (stream). */
   readonly needsPort: boolean;
@@ -53,7 +53,7 @@ export function changedMember(before: ServerLine, fields: MemberFields, rules: G
 }
 
 /**
- * The settings of a member that is described anew: fields that are left out have their defaults again.
+ * The settings of a member that is described again: fields that are left out have their defaults again.
  * @throws ApiError 400
  */
 export function replacedMember(before: ServerLine, fields: MemberFields, rules: GroupRules, address: MemberAddress): Wanted {

@@ -1,9 +1,9 @@
-import type { Block, Directive } from '../../core/module/tree.js';
+import type { Block, Directive } from '../../core/contract/tree.js';
 import { memberAddress } from './address.js';
 
 /**
  * The members of one upstream by key and by address, so that a call costs the same however many there are. Kept along with the changes that
- * are made here; made anew when the upstream was changed by something else (a reload).
+ * are made here; made again when the upstream was changed by something else (a reload).
  */
 export class MemberIndex {
   #block: Block;
@@ -47,7 +47,8 @@ export class MemberIndex {
     if (directive.key === undefined) return;
     this.#byKey.set(directive.key, directive);
     const address = canonicalOf(directive);
-    if (address === undefined) return;
+    // Made for a later change of the same group, the index has this one already.
+    if (address === undefined || this.#byAddress.get(address) === directive.key) return;
     // The first one is the one that is found.
     if (!this.#byAddress.has(address)) this.#byAddress.set(address, directive.key);
     else this.#duplicates.set(address, (this.#duplicates.get(address) ?? new Set()).add(directive.key));

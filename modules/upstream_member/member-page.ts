@@ -1,5 +1,5 @@
-import type { UpstreamView } from '../../core/module/services.js';
-import type { Directive } from '../../core/module/tree.js';
+import type { UpstreamView } from '../../core/contract/upstreams.js';
+import type { Directive } from '../../core/contract/tree.js';
 import { ADDRESS_STRIDE, memberViews, type MemberView } from './member-view.js';
 
 export interface MemberPage {

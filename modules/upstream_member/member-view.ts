@@ -1,10 +1,10 @@
-import type { PeerView, UpstreamView } from '../../core/module/services.js';
-import type { DirectiveJson } from '../../core/module/spec.js';
-import type { Directive } from '../../core/module/tree.js';
-import { serverLines, type upstreamDirectives } from '../../core/module/upstream.js';
+import type { PeerView, UpstreamView } from '../../core/contract/upstreams.js';
+import type { DirectiveJson } from '../../core/contract/spec.js';
+import type { Directive } from '../../core/contract/tree.js';
+import { serverLines, type upstreamDirectives } from '../../core/toolkit/upstream.js';
 import { memberAddress } from './address.js';
 
-type Shown = Omit<DirectiveJson<typeof upstreamDirectives.server>, 'resolve' | 'service' | 'route'>;
+type Shown = Omit<DirectiveJson<typeof upstreamDirectives.server>, 'resolve' | 'service' | 'route' | 'members_from'>;
 
 /** A member as the API shows it. */
 export interface MemberView extends Shown {
@@ -23,7 +23,7 @@ export interface MemberView extends Shown {
 /** A `server` line may have several addresses: their ids are its key plus a multiple of this. */
 export const ADDRESS_STRIDE = 2 ** 32;
 
-/** The members of one `server` line: one, or one for each address of a name. A name that is looked up again and again stands before them. */
+/** The members of one `server` line: one, or one for each address of a name. A name that is looked up again and again is before them. */
 export function memberViews(directive: Directive, upstream: UpstreamView): MemberView[] {
   const key = directive.key ?? 0;
   const addresses = upstream.addresses(directive);
@@ -39,20 +39,20 @@ export function memberViews(directive: Directive, upstream: UpstreamView): Membe
 }
 
 function nameView(directive: Directive, addresses: readonly PeerView[]): MemberView {
-  const { resolve: _resolve, service, ...shown } = serverLines.show(serverLines.read(directive));
+  const { resolve: _resolve, members_from: source, service, ...shown } = serverLines.show(serverLines.read(directive));
   // A service has the ports of its records.
-  const server = service === '' ? memberAddress(shown.server).canonical : shown.server;
+  const server = service === '' && source === '' ? memberAddress(shown.server).canonical : shown.server;
   const id = directive.key ?? 0;
   return { id, ...shown, server, ...(service !== '' && { service }), ...(addresses.length === 0 && { state: 'resolving' }) };
 }
 
 function foundView(directive: Directive, { id, server, name, weight, backup }: PeerView): MemberView {
-  const { resolve: _resolve, service: _service, ...shown } = serverLines.show(serverLines.read(directive));
+  const { resolve: _resolve, service: _service, members_from: _source, ...shown } = serverLines.show(serverLines.read(directive));
   return { id, ...shown, server, weight, backup, host: name, parent: directive.key ?? 0 };
 }
 
 function viewOf(directive: Directive, upstream: UpstreamView): MemberView {
-  const { resolve: _resolve, service, ...shown } = serverLines.show(serverLines.read(directive));
+  const { resolve: _resolve, members_from: _source, service, ...shown } = serverLines.show(serverLines.read(directive));
   const id = directive.key ?? 0;
   return { id, ...shown, ...shownAddress(shown.server, id, upstream), ...(service !== '' && { service }) };
 }

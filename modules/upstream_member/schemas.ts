@@ -1,13 +1,13 @@
 /** Schemas of the member API: input and responses. */
-import { DATA_PLANE_ERRORS } from '../../core/module/control.js';
-import { argSchemas, Type, type TSchema } from '../../core/module/schema.js';
-import { upstreamDirectives } from '../../core/module/upstream.js';
+import { DATA_PLANE_ERRORS } from '../../core/contract/control.js';
+import { argSchemas, Type, type TSchema } from '../../core/contract/schema.js';
+import { upstreamDirectives } from '../../core/toolkit/upstream.js';
 import { memberErrors } from './check-members.js';
 
 const { accepted, shown } = argSchemas(upstreamDirectives.server);
-// Whether a name is looked up again and again follows from the address.
-const { server, resolve: _accepted, ...httpSettings } = accepted;
-const { resolve: _shown, service, ...shownHttpSettings } = shown;
+// Whether a name is looked up again and again follows from the address; where members come from is a matter of the files.
+const { server, resolve: _accepted, members_from: _source, ...httpSettings } = accepted;
+const { resolve: _shown, members_from: _shownSource, service, ...shownHttpSettings } = shown;
 // Sessions have no routes.
 const { route: _route, ...streamSettings } = httpSettings;
 const { route: _shownRoute, ...shownStreamSettings } = shownHttpSettings;
@@ -40,7 +40,7 @@ const inPath = { in: 'path', name: 'upstream' } as const;
 
 type Properties = Readonly<Record<string, TSchema>>;
 
-/** What the two traffic engines do not have in common. */
+/** Differences between the two traffic engines. */
 interface Differences {
   /** In front of the titles of schemas. */
   readonly prefix: string;

@@ -1,11 +1,11 @@
-import { route, type Call, type Reply } from '../core/module/control.js';
-import { controlModule } from '../core/module/manifest.js';
-import { DataPlane } from '../core/module/services.js';
-import { MemberCalls } from './srv_http_upstream_api_module/member-calls.js';
-import { http, stream } from './srv_http_upstream_api_module/schemas.js';
+import { route, type Call, type Reply } from '../../core/contract/control.js';
+import { controlModule } from '../../core/contract/manifest.js';
+import { DataPlane } from '../../core/contract/data-plane.js';
+import { MemberCalls } from './member-calls.js';
+import { http, stream } from './schemas.js';
 
 /** Upstreams and their members over HTTP: `/v1/upstream_api/http/upstreams/` and `…/stream/upstreams/`. The data plane knows what a call means. */
-@controlModule({ name: 'srv_http_upstream_api_module', api: 1, key: 'upstream_api' })
+@controlModule({ name: 'srv_http_upstream_api_module', api: 1, key: 'upstream_api', dataModule: 'srv_http_upstream_member_module' })
 export class UpstreamApi {
   readonly #http: MemberCalls;
   readonly #stream: MemberCalls;

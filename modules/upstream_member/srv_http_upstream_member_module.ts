@@ -1,10 +1,12 @@
-import { path, rest } from '../core/module/args.js';
-import { action, type ActionContext } from '../core/module/control.js';
-import { coreModule } from '../core/module/manifest.js';
-import { ServerInfo, Transactions, Upstreams } from '../core/module/services.js';
-import { directive, type EngineName } from '../core/module/spec.js';
-import { StreamUpstreams } from '../core/module/stream-servers.js';
-import type { Versioned } from '../core/module/versioned.js';
+import { path, rest } from '../../core/contract/args.js';
+import { action, type ActionContext } from '../../core/contract/control.js';
+import { coreModule } from '../../core/contract/manifest.js';
+import { ServerInfo } from '../../core/contract/server-info.js';
+import { Transactions } from '../../core/contract/transactions.js';
+import { Upstreams } from '../../core/contract/upstreams.js';
+import { directive, type EngineName } from '../../core/contract/spec.js';
+import { StreamUpstreams } from '../../core/contract/stream-servers.js';
+import type { Versioned } from '../../core/contract/versioned.js';
 import {
   EngineMembers,
   type AddParams,
@@ -15,8 +17,8 @@ import {
   type RemoveParams,
   type ReplaceParams,
   type UpstreamParams,
-} from './srv_http_upstream_member_module/engine-members.js';
-import type { MemberView } from './srv_http_upstream_member_module/member-view.js';
+} from './engine-members.js';
+import type { MemberView } from './member-view.js';
 
 const directives = {
   state: directive({
@@ -40,7 +42,7 @@ interface OfEngine {
 
 /**
  * The members of upstreams, changed at run time. Its actions are the whole meaning of the member API; the control plane adds HTTP.
- * A change is an edit of `server` lines, so that it is journalled and in force everywhere like any other.
+ * A change is an edit of `server` lines, so that it is journalled and applied everywhere like any other.
  */
 @coreModule({ name: 'srv_http_upstream_member_module', api: 1, plane: 'data', directives })
 export class UpstreamMembers {
@@ -62,7 +64,7 @@ export class UpstreamMembers {
     return this.#of(params).get(params);
   }
 
-  @action('upstream.reset')
+  @action('upstream.reset', { transactional: true })
   reset(params: UpstreamParams & OfEngine, context: ActionContext): void {
     this.#of(params).reset(params, context);
   }
@@ -77,22 +79,22 @@ export class UpstreamMembers {
     return this.#of(params).member(params);
   }
 
-  @action('upstream.add')
+  @action('upstream.add', { transactional: true })
   add(params: AddParams & OfEngine, context: ActionContext): Promise<Versioned<MemberView>> {
     return this.#of(params).add(params, context);
   }
 
-  @action('upstream.change')
+  @action('upstream.change', { transactional: true })
   change(params: ChangeParams & OfEngine, context: ActionContext): Promise<Versioned<MemberView>> {
     return this.#of(params).change(params, context);
   }
 
-  @action('upstream.remove')
+  @action('upstream.remove', { transactional: true })
   remove(params: RemoveParams & OfEngine, context: ActionContext): Promise<Versioned<readonly MemberView[]>> {
     return this.#of(params).remove(params, context);
   }
 
-  @action('upstream.replace')
+  @action('upstream.replace', { transactional: true })
   replace(params: ReplaceParams & OfEngine, context: ActionContext): Promise<Versioned<readonly MemberView[]>> {
     return this.#of(params).replace(params, context);
   }

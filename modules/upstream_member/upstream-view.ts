@@ -1,6 +1,6 @@
-import type { HealthFigures } from '../../core/module/health.js';
-import type { UpstreamView, PeerView } from '../../core/module/services.js';
-import type { EngineName } from '../../core/module/spec.js';
+import type { HealthFigures } from '../../core/contract/health.js';
+import type { UpstreamView, PeerView } from '../../core/contract/upstreams.js';
+import type { EngineName } from '../../core/contract/spec.js';
 
 /** An upstream as the API shows it, with the figures of all workers. */
 export function upstreamJson(upstream: UpstreamView, engine: EngineName): Readonly<Record<string, unknown>> {

@@ -1,8 +1,8 @@
-import { choice, optional, param } from '../core/module/args.js';
-import type { BalancingMethod, UpstreamScope } from '../core/module/balancer.js';
-import { byRequests, byTime, randomMethod, type LoadOf } from '../core/module/balancing/random.js';
-import { streamModule } from '../core/module/manifest.js';
-import { directive, type ConfValue } from '../core/module/spec.js';
+import { choice, optional, param } from '../../core/contract/args.js';
+import type { BalancingMethod, UpstreamScope } from '../../core/contract/balancer.js';
+import { byRequests, byTime, randomMethod, type LoadOf } from '../../core/toolkit/balancing/random.js';
+import { streamModule } from '../../core/contract/manifest.js';
+import { directive, type ConfValue } from '../../core/contract/spec.js';
 
 const directives = {
   random: directive({
@@ -32,7 +32,7 @@ export class StreamRandom {
   }
 }
 
-/** What two members are compared by. */
+/** Criterion for comparing two members. */
 function loadFor({ method, least_time: time }: NonNullable<ConfValue<typeof directives.random>>): LoadOf {
   if (time === 'last_byte') return byTime(({ responseTime }) => responseTime);
   if (time === 'first_byte') return byTime(({ headerTime }) => headerTime);

@@ -1,6 +1,6 @@
-import type { Bindings } from '../../core/module/affinity.js';
-import type { UpstreamPeer } from '../../core/module/balancer.js';
-import type { HttpRequest, Template } from '../../core/module/http.js';
+import type { Bindings } from '../../core/contract/affinity.js';
+import type { UpstreamPeer } from '../../core/contract/balancer.js';
+import type { HttpRequest, Template } from '../../core/contract/http.js';
 import { RouteIndex } from './route-index.js';
 
 const LAST_TIME = 'Thu, 31 Dec 2037 23:55:55 GMT';
@@ -34,7 +34,7 @@ export class ByCookie implements Bindings {
     return route === undefined ? undefined : this.#routes.find(route);
   }
 
-  /** Sends the cookie to a client that does not have it, and anew where it would expire otherwise. */
+  /** Sends the cookie to a client that does not have it, and again where it would expire otherwise. */
   responded(request: HttpRequest, peer: UpstreamPeer): void {
     const { cookie } = this;
     const route = this.#routes.of(peer);

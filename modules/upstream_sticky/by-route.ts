@@ -1,6 +1,6 @@
-import type { Bindings } from '../../core/module/affinity.js';
-import type { UpstreamPeer } from '../../core/module/balancer.js';
-import type { HttpRequest, Template } from '../../core/module/http.js';
+import type { Bindings } from '../../core/contract/affinity.js';
+import type { UpstreamPeer } from '../../core/contract/balancer.js';
+import type { HttpRequest, Template } from '../../core/contract/http.js';
 import { RouteIndex } from './route-index.js';
 
 /** `sticky route`: the first text that is not empty names the member. */

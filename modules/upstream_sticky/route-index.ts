@@ -1,6 +1,6 @@
-import type { UpstreamPeer } from '../../core/module/balancer.js';
+import type { UpstreamPeer } from '../../core/contract/balancer.js';
 
-/** What names a member to clients: its `route`, else the MD5 of its address in hexadecimal digits. */
+/** Name of a member for clients: its `route`, else the MD5 of its address in hexadecimal digits. */
 export function routeOf({ route, server }: UpstreamPeer): string {
   if (route !== '') return route;
   return process.getBuiltinModule('node:crypto').createHash('md5').update(server).digest('hex');

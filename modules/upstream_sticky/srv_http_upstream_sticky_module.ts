@@ -1,13 +1,13 @@
-import type { Affinity } from '../core/module/affinity.js';
-import { argType } from '../core/module/arg-type.js';
-import { choice, param, rest, template, text, time, word, zone } from '../core/module/args.js';
-import type { UpstreamScope } from '../core/module/balancer.js';
-import { LearnedSessions, SESSION_FIELDS } from '../core/module/learned-sessions.js';
-import { httpModule } from '../core/module/manifest.js';
-import { directive, type ArgType, type ConfValue } from '../core/module/spec.js';
-import { Zones } from '../core/module/zones.js';
-import { ByCookie, type StickyCookie } from './srv_http_upstream_sticky_module/by-cookie.js';
-import { ByRoute } from './srv_http_upstream_sticky_module/by-route.js';
+import type { Affinity } from '../../core/contract/affinity.js';
+import { argType } from '../../core/contract/arg-type.js';
+import { choice, param, rest, template, text, time, word, zone } from '../../core/contract/args.js';
+import type { UpstreamScope } from '../../core/contract/balancer.js';
+import { LearnedSessions, SESSION_FIELDS } from '../../core/toolkit/learned-sessions.js';
+import { httpModule } from '../../core/contract/manifest.js';
+import { directive, type ArgType, type ConfValue } from '../../core/contract/spec.js';
+import { Zones } from '../../core/contract/zones.js';
+import { ByCookie, type StickyCookie } from './by-cookie.js';
+import { ByRoute } from './by-route.js';
 
 function expires(): ArgType<number | 'max'> {
   const seconds = time({ calendar: true });

@@ -1,16 +1,16 @@
-import { binaryAddress } from '../../core/module/binary-address.js';
+import { binaryAddress } from '../../core/contract/binary-address.js';
 
 /** Bytes of an identifier: four numbers of four bytes. */
 const SIZE = 16;
 /** Characters of base64 that have all of it; a mark and a filling character follow. */
 const CHARACTERS = 22;
-/** What the numbers of version 2 begin with (the format of mod_uid). */
+/** Beginning of the numbers of version 2 (the format of mod_uid). */
 const FIRST_OF_VERSION_2 = 0x03030302;
 
 /** An identifier in a cookie. */
 export interface Identifier {
   readonly bytes: Buffer;
-  /** The character behind it, which says whether it was sent with the settings of now. */
+  /** The character after it, which says whether it was sent with the settings of now. */
   readonly mark: string;
 }
 

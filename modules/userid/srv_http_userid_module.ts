@@ -1,11 +1,11 @@
-import { argType } from '../core/module/arg-type.js';
-import { choice, number, rest, text, time } from '../core/module/args.js';
-import type { HttpHandlers, HttpRequest, Scope, VariableGetter } from '../core/module/http.js';
-import { httpModule } from '../core/module/manifest.js';
-import { Log } from '../core/module/services.js';
-import { ArgError, directive, type ArgType } from '../core/module/spec.js';
-import type { Directive } from '../core/module/tree.js';
-import { cookieText, IdentifierSource, parseIdentifier, shownIdentifier, type Identifier } from './srv_http_userid_module/identifier.js';
+import { argType } from '../../core/contract/arg-type.js';
+import { choice, number, rest, text, time } from '../../core/contract/args.js';
+import type { HttpHandlers, HttpRequest, Scope, VariableGetter } from '../../core/contract/http.js';
+import { httpModule } from '../../core/contract/manifest.js';
+import { Log } from '../../core/contract/log.js';
+import { ArgError, directive, type ArgType } from '../../core/contract/spec.js';
+import type { Directive } from '../../core/contract/tree.js';
+import { cookieText, IdentifierSource, parseIdentifier, shownIdentifier, type Identifier } from './identifier.js';
 
 const IN = ['http', 'server', 'location'] as const;
 
@@ -45,12 +45,17 @@ const directives = {
     in: IN,
     args: choice('off', 'log', 'v1', 'on'),
     default: 'off',
-    doc: 'Identifies clients by a cookie: sends it to those that have none (on; v1 in an older form), or only takes note of it (log).',
+    doc: 'Identifies clients by a cookie: sends it to clients without one (on; v1 in an older form), or only reads it (log).',
   }),
   userid_name: directive({ in: IN, args: text('name'), default: 'uid', doc: 'Name of the cookie.' }),
   userid_domain: directive({ in: IN, args: text('name | none'), default: 'none', doc: 'Domain of the cookie.' }),
   userid_path: directive({ in: IN, args: text('path'), default: '/', doc: 'Path of the cookie.' }),
-  userid_expires: directive({ in: IN, args: expires(), default: 'off', doc: 'How long clients keep it; off: until they end.' }),
+  userid_expires: directive({
+    in: IN,
+    args: expires(),
+    default: 'off',
+    doc: 'Time for which clients keep it; off: until the browser is closed.',
+  }),
   userid_flags: directive({
     in: IN,
     args: { flags: rest(choice('off', ...FLAGS)) },
@@ -73,7 +78,7 @@ const directives = {
 
 type UserIdScope = Scope<typeof directives>;
 
-/** What `userid` does in one scope. */
+/** Effect of `userid` in one scope. */
 interface Settings {
   readonly version: 1 | 2 | undefined;
   readonly name: string;
@@ -81,7 +86,7 @@ interface Settings {
   readonly service: number | undefined;
   readonly p3p: string;
   readonly expires: Expires;
-  /** What follows the time in the cookie. */
+  /** Parts after the time in the cookie. */
   readonly attributes: string;
 }
 

@@ -1,0 +1,2 @@
+/** Why a list cannot be used, in words for the log. */
+export class ListError extends Error {}
