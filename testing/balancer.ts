@@ -1,7 +1,7 @@
 /** Members of an upstream for unit tests of balancing methods. */
-import type { Address } from '../core/module/address.js';
-import type { BalancedUpstream, Balancer, BalancingMethod, Pick, UpstreamPeer } from '../core/module/balancer.js';
-import type { HttpRequest } from '../core/module/http.js';
+import type { Address } from '../core/contract/address.js';
+import type { BalancedUpstream, Balancer, BalancingMethod, Pick, UpstreamPeer } from '../core/contract/balancer.js';
+import type { HttpRequest } from '../core/contract/http.js';
 
 /** A member whose load and state a test sets. */
 export class FakePeer implements UpstreamPeer {

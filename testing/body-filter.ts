@@ -1,4 +1,4 @@
-import type { BodyFilter, BodyOutput } from '../core/module/http.js';
+import type { BodyFilter, BodyOutput } from '../core/contract/http.js';
 
 /**
  * Runs a body filter for a unit test: gives it the pieces, then the end. Resolves with what it has written when it has ended the body.

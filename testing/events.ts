@@ -1,6 +1,6 @@
 /** Events for unit tests. */
-import { eventMessage } from '../core/control/event-message.js';
-import { Events } from '../core/module/events.js';
+import { eventMessage } from '../core/api/event-message.js';
+import { Events } from '../core/contract/events.js';
 
 export interface SeenEvent {
   readonly type: string;
@@ -9,10 +9,10 @@ export interface SeenEvent {
   readonly data: unknown;
 }
 
-/** Keeps what a module has told of. Invalid types and data are rejected as in a server. */
+/** Keeps the events of a module. Invalid types and data are rejected as in a server. */
 export class FakeEvents extends Events {
   readonly published: SeenEvent[] = [];
-  /** What the module has told that it is gone. */
+  /** Subjects that the module has forgotten. */
   readonly forgotten: Omit<SeenEvent, 'data'>[] = [];
 
   publish(...event: Parameters<Events['publish']>): void {

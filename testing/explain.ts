@@ -1,16 +1,16 @@
 /** Notes for unit tests of what a module says of a request: `explain.access(request, notes)`. */
-import type { ExplainedUpstream, ExplainNotes, Facts } from '../core/module/explain.js';
-import { DONE, type Result } from '../core/module/http.js';
+import type { ExplainedUpstream, ExplainNotes, Facts } from '../core/contract/explain.js';
+import { DONE, type Result } from '../core/contract/http.js';
 
-/** Keeps what it is told. */
+/** Keeps its notes. */
 export class FakeNotes implements ExplainNotes {
   readonly said: { readonly text: string; readonly facts: Facts | undefined }[] = [];
   readonly assumed: string[] = [];
   /** Lines of the error log, `[level] text`. */
   readonly log: string[] = [];
-  /** What {@link end} was called with. */
+  /** Arguments of {@link end}. */
   ended: { readonly text: string; readonly status: number | undefined } | undefined;
-  /** What {@link pass} was called with. */
+  /** Arguments of {@link pass}. */
   passed: ExplainedUpstream | undefined;
 
   say(text: string, facts?: Facts): void {

@@ -1,5 +1,5 @@
 /** Metrics for unit tests: those of a server with one worker. */
-import type { Metrics } from '../core/module/metrics.js';
+import type { Metrics } from '../core/contract/metrics.js';
 import { ZoneMetrics } from '../core/zone/metrics.js';
 import { ZoneSet } from '../core/zone/zone-set.js';
 

@@ -8,7 +8,7 @@ const TIMEOUT_MS = 30_000;
 export interface OpenResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** What has come of its body so far. */
+  /** Its body so far. */
   readonly text: string;
   /** Its body was complete, or the server has cut it off. */
   readonly ended: 'no' | 'complete' | 'cut off';
@@ -32,7 +32,7 @@ export function openResponse(port: number, path: string, { method = 'GET', heade
     sent.once('response', (incoming) => {
       clearTimeout(timer);
       const response = { text: '', ended: 'no' as OpenResponse['ended'] };
-      // A client that leaves, or is left, is told by `ended`.
+      // `ended` reports a client that leaves, or is left.
       incoming.on('error', () => undefined);
       incoming.setEncoding('utf8').on('data', (piece: string) => (response.text += piece));
       incoming.once('close', () => (response.ended = incoming.complete ? 'complete' : 'cut off'));

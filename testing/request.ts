@@ -8,24 +8,25 @@
  * assert.deepEqual(request.sent, { status: 200, body: 'hello', contentType: undefined });
  * ```
  */
-import type { ExplainNotes } from '../core/module/explain.js';
-import { ApiError } from '../core/module/control.js';
+import type { ExplainNotes } from '../core/contract/explain.js';
+import { ApiError } from '../core/contract/control.js';
 import {
   type BodySource,
   DONE,
   type ClientConnection,
   type HttpRequest,
+  type OpenSubrequest,
   type ResponseHeaders,
   type Result,
   type Scope,
   type Subrequest,
-} from '../core/module/http.js';
-import { fieldLine } from '../core/module/message-text.js';
-import type { Directive } from '../core/module/tree.js';
+} from '../core/contract/http.js';
+import { fieldLine } from '../core/contract/message-text.js';
+import type { Directive } from '../core/contract/tree.js';
 import { FakeResponseBody } from './response-body.js';
 import { fakeScope } from './scope.js';
 
-/** What a request is to have; all else is that of `GET / HTTP/1.1` to `localhost`. */
+/** Properties of a request; the others are those of `GET / HTTP/1.1` to `localhost`. */
 export interface FakeRequestOptions {
   readonly method?: string;
   /** Path without arguments, decoded. */
@@ -47,7 +48,7 @@ export interface FakeRequestOptions {
   readonly subrequests?: Readonly<Record<string, number | { readonly status: number; readonly body: string | Uint8Array }>>;
 }
 
-/** What a handler has sent. */
+/** Response that a handler has sent. */
 export interface Sent {
   readonly status: number;
   readonly body: string;
@@ -66,7 +67,9 @@ const CONNECTION: ClientConnection = {
   proxy: undefined,
   certificate: undefined,
   clientAuthority: undefined,
+  acceptedAt: 0,
   requests: 1,
+  isPipelined: false,
 };
 
 /** A request that notes what is done with it. */
@@ -87,27 +90,27 @@ export class FakeRequest implements HttpRequest {
   captures: RegExpExecArray | undefined;
   status: number;
   readonly response = new FakeHeaders();
-  /** What the upstream would get instead of the client's fields. */
+  /** Fields for the upstream instead of the client's fields. */
   readonly upstream = new FakeHeaders();
   readonly scope: Scope;
   readonly defaultType: string;
   readonly bytesSent = 0;
   readonly bodyBytesSent = 0;
-  /** What {@link send} was called with. */
+  /** Arguments of {@link send}. */
   sent: Sent | undefined;
-  /** What {@link reject} was called with. */
+  /** Arguments of {@link reject}. */
   rejected: Sent | undefined;
-  /** What {@link respond} was called with, and what was written. */
+  /** Arguments of {@link respond}, and the written body. */
   streamed: FakeResponseBody | undefined;
-  /** What {@link sendFrom} was called with. */
+  /** Arguments of {@link sendFrom}. */
   sourced: { readonly status: number; readonly source: BodySource; readonly contentType: string | undefined } | undefined;
   /** URIs of subrequests. */
   readonly subrequests: string[] = [];
-  /** What {@link assign} was called with. */
+  /** Arguments of {@link assign}. */
   readonly assigned = new Map<string, string>();
   /** The block that {@link enterBlock} was called with. */
   entered: Directive | undefined;
-  /** What {@link redirect} or {@link redirectNamed} was called with: `/path?args`, `@name`. */
+  /** Target of {@link redirect} or {@link redirectNamed}: `/path?args`, `@name`. */
   redirected: string | undefined;
   /** Milliseconds of the last {@link delay}. */
   delayed: number | undefined;
@@ -184,6 +187,17 @@ export class FakeRequest implements HttpRequest {
     const found = this.#subrequests[uri] ?? 404;
     const { status, body } = typeof found === 'number' ? { status: found, body: '' } : found;
     return Promise.resolve({ status, body: Buffer.from(body), request: new FakeRequest({ uri, status }) });
+  }
+
+  /** As {@link subrequest}: the body comes in one piece. */
+  async openSubrequest(uri: string): Promise<OpenSubrequest> {
+    const { status, body, request } = await this.subrequest(uri);
+    return { status, request, body: inOnePiece(body) };
+  }
+
+  /** It is stored already. */
+  storeBody(): undefined {
+    return undefined;
   }
 
   redirect(uri: string, args = ''): Result {
@@ -264,11 +278,16 @@ export class FakeRequest implements HttpRequest {
 
 /** Fields of a response, as a real one has them. */
 class FakeHeaders implements ResponseHeaders {
+  readonly #trailers: (readonly [name: string, value: () => string])[] = [];
   allowsRanges = false;
   #fields: readonly (readonly [name: string, value: string])[] = [];
 
   /** All of them, in order. */
   get all(): readonly (readonly [name: string, value: string])[] {
+    return this.#fields;
+  }
+
+  entries(): Iterable<readonly [name: string, value: string]> {
     return this.#fields;
   }
 
@@ -290,6 +309,15 @@ class FakeHeaders implements ResponseHeaders {
   remove(name: string): void {
     this.#fields = this.#fields.filter(([other]) => !isSame(other, name));
   }
+
+  /** The values are those of now. */
+  get trailers(): readonly (readonly [name: string, value: string])[] {
+    return this.#trailers.map(([name, value]) => [name, value()] as const).filter(([, value]) => value !== '');
+  }
+
+  appendTrailer(name: string, value: () => string): void {
+    this.#trailers.push([name, value]);
+  }
 }
 
 function isSame(one: string, other: string): boolean {
@@ -298,4 +326,9 @@ function isSame(one: string, other: string): boolean {
 
 export function fakeRequest(options: FakeRequestOptions = {}): FakeRequest {
   return new FakeRequest(options);
+}
+
+async function* inOnePiece(body: Buffer): AsyncGenerator<Buffer, undefined> {
+  yield await Promise.resolve(body);
+  return undefined;
 }

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
-import { DONE, type ResponseBody, type Result } from '../core/module/http.js';
+import { DONE, type ResponseBody, type Result } from '../core/contract/http.js';
 
 /** The body of a response that a handler sends in pieces ({@link HttpRequest.respond}), for unit tests. */
 export class FakeResponseBody implements ResponseBody {

@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { ConfReader } from '../core/config/conf.js';
 import { compileTemplate, templateParts } from '../core/config/template.js';
-import type { HttpRequest, Scope } from '../core/module/http.js';
-import { declarationOf } from '../core/module/manifest.js';
-import type { ArgContext, Directives } from '../core/module/spec.js';
-import type { Directive } from '../core/module/tree.js';
+import type { HttpRequest, Scope } from '../core/contract/http.js';
+import { declarationOf } from '../core/contract/manifest.js';
+import type { ArgContext, Directives } from '../core/contract/spec.js';
+import type { Directive } from '../core/contract/tree.js';
 
 /** A scope with settings of this type: what `compile` of a module takes that declares them. */
 export type FakeScope<C extends object> = Omit<Scope, 'conf' | 'inner'> & { readonly conf: C; inner(block: Directive): FakeScope<C> };
@@ -17,7 +17,7 @@ type CompiledScope<I> = I extends { compile(scope: infer S): unknown }
   : I extends { compileServer(scope: infer S): unknown }
     ? S
     : never;
-/** What `compile` of a module takes. */
+/** Argument of a module's `compile`. */
 type ScopeOf<M extends ModuleClass> = CompiledScope<InstanceType<M>> extends infer S extends { readonly conf: object } ? S : Scope;
 
 /** Reads arguments as a server does: a variable is what the fake request has for its name. */
@@ -29,33 +29,35 @@ const ARGS: ArgContext = {
 
 /**
  * A location for `compile` of a module: directives that `conf` does not have are absent, and have the defaults that the module declares. Every
- * other block has the same ones. `own` is true for those of `conf`, and what `fail` throws is an Error with the message; warnings (`advise`) are
+ * other block has the same ones. `own` is true for directives of `conf`, and `fail` throws an Error with the message; warnings (`advise`) are
  * dropped.
+ * @param signal that of the scope, for a test that ends it; without it it stays active
  */
-export function fakeScope<M extends ModuleClass>(module: M, conf?: Partial<ScopeOf<M>['conf']>): ScopeOf<M>;
+export function fakeScope<M extends ModuleClass>(module: M, conf?: Partial<ScopeOf<M>['conf']>, signal?: AbortSignal): ScopeOf<M>;
 /** A location with these settings and no others. */
 export function fakeScope<C extends object>(conf: C): FakeScope<C>;
-export function fakeScope(first: object, second: object = {}): FakeScope<object> {
-  if (typeof first !== 'function') return scopeWith(first, first);
+export function fakeScope(first: object, second: object = {}, signal = new AbortController().signal): FakeScope<object> {
+  if (typeof first !== 'function') return scopeWith(first, first, signal);
   const { manifest } = declarationOf(first) ?? {};
-  return scopeWith({ ...defaultsOf(manifest?.directives ?? {}), ...second }, second);
+  return scopeWith({ ...defaultsOf(manifest?.directives ?? {}), ...second }, second, signal);
 }
 
-/** @param own what stands in the block itself */
-function scopeWith(conf: object, own: object): FakeScope<object> {
+/** @param own what is in the block itself */
+function scopeWith(conf: object, own: object, signal: AbortSignal): FakeScope<object> {
   return {
     kind: 'location',
     conf,
     directive: undefined,
     parent: undefined,
     args: ARGS,
+    signal,
     own: (name) => name in own,
     lines: (): readonly Directive[] => [],
     fail: (message): never => {
       throw new Error(message);
     },
     advise: () => undefined,
-    inner: () => scopeWith(conf, own),
+    inner: () => scopeWith(conf, own, signal),
     file: (path, parse) => {
       const bytes = readFileSync(path);
       const fail = (line: number, message: string): never => {
@@ -68,7 +70,7 @@ function scopeWith(conf: object, own: object): FakeScope<object> {
   };
 }
 
-/** The values of directives that stand nowhere. */
+/** The values of absent directives. */
 function defaultsOf(directives: Directives): object {
   const conf = new ConfReader(directives).read({ context: 'location', block: undefined }, undefined, ARGS);
   return Object.fromEntries(Object.keys(directives).map((name) => [name, conf[name]]));

@@ -84,7 +84,7 @@ export class TestServer {
     return { ...response, json: isJson ? JSON.parse(response.body) : undefined };
   }
 
-  /** What it has logged so far. */
+  /** Its log so far. */
   log(): string {
     return this.folder.read('logs/error.log');
   }
@@ -95,8 +95,8 @@ export class TestServer {
   }
 
   /**
-   * Brings a configuration into force, without an argument the same again. Resolves when it is.
-   * @throws Error with what the log says, when it is refused
+   * Applies a configuration, without an argument the same again. Resolves when it is active.
+   * @throws Error with the lines of the log, when it is rejected
    */
   async reload(site?: Site): Promise<void> {
     if (site !== undefined) await this.folder.write(site);
@@ -104,7 +104,7 @@ export class TestServer {
     this.child.kill('SIGHUP');
     const said = await waitFor('the end of the reload', () => {
       const lines = this.log().slice(before);
-      return /: (?:reconfigured|the configuration in force stays as it was)$/m.test(lines) ? lines : undefined;
+      return /: (?:reconfigured|the current configuration stays as it was)$/m.test(lines) ? lines : undefined;
     });
     if (!/: reconfigured$/m.test(said)) throw new Error(`the reload failed:\n${said}`);
     if (site?.control !== undefined) await this.#untilApi();
@@ -169,7 +169,7 @@ export async function startSrv(site: Site): Promise<TestServer> {
   return server;
 }
 
-/** What `srv -t` says about a configuration. */
+/** Output of `srv -t` for a configuration. */
 export interface Checked {
   readonly ok: boolean;
   readonly output: string;

@@ -1,6 +1,6 @@
 /** Timers of a module in unit tests: time passes when the test says so. */
 import { setImmediate } from 'node:timers/promises';
-import { Tasks, type Task, type TaskWork } from '../core/module/services.js';
+import { Tasks, type Task, type TaskWork } from '../core/contract/tasks.js';
 
 interface Timer {
   due: number;
@@ -17,7 +17,7 @@ interface Timer {
  * await tasks.pass(60_000); // what is due within a minute has run
  * ```
  *
- * What the work throws fails the test: {@link pass} and {@link settled} throw it.
+ * Exceptions of the work fail the test: {@link pass} and {@link settled} throw it.
  */
 export class FakeTasks extends Tasks {
   /** Milliseconds that have passed. */
@@ -60,7 +60,7 @@ export class FakeTasks extends Tasks {
       await next.work(this.signal);
     }
     this.now = end;
-    // What waits for a promise of its own goes on.
+    // Work that waits for a promise of its own goes on.
     await setImmediate();
   }
 
@@ -69,7 +69,7 @@ export class FakeTasks extends Tasks {
     await Promise.all(this.#working);
   }
 
-  /** What the end of the module does: cancels every timer, and aborts the signal. */
+  /** Ends as with the module: cancels every timer, and aborts the signal. */
   stop(): void {
     this.#timers.clear();
     this.#ending.abort();

@@ -1,6 +1,6 @@
 /** Shared memory for unit tests: that of a server with one worker, without the server. */
-import type { ZoneSize } from '../core/module/args.js';
-import { Zones, type Holds, type RecordOptions, type Records } from '../core/module/zones.js';
+import type { ZoneSize } from '../core/contract/args.js';
+import { Zones, type Holds, type RecordOptions, type Records } from '../core/contract/zones.js';
 import { ZoneHolds } from '../core/zone/holds.js';
 import { ZoneRecords } from '../core/zone/records.js';
 import { Zone } from '../core/zone/zone.js';
@@ -17,6 +17,10 @@ export class FakeZones extends Zones {
   /** Epoch milliseconds, which a test sets; at first the time it is. */
   now = Date.now();
   readonly #zones = new Map<string, Zone>();
+
+  own(name: string, size: number): ZoneSize {
+    return { name: `own ${name}`, size };
+  }
 
   records<F extends string, S extends string = never>(zone: ZoneSize, options: RecordOptions<F, S>): Records<F, S> {
     return ZoneRecords.open(this.#zone(zone), options, this) ?? tooSmall(zone);
