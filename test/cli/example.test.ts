@@ -1,5 +1,5 @@
 /** What a new user sees: the configuration that is shipped, with nothing else installed. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { get, json } from '../harness/client.js';
@@ -48,7 +48,20 @@ test('it balances, takes a member, and takes a key', async (t) => {
   t.is((await get(srv.port('p8080'), '/')).headers['x-color'], 'red');
 });
 
-test('the request id that a refused caller is told is in the log of the API', async (t) => {
+test('the audit log is where no log that the API sets can be', async (t) => {
+  const srv = await startExample(t);
+  const api = srv.port('p8081');
+  await json(api, 'POST', '/api/v1/kv', { key: 'color', value: 'red' });
+  await srv.waitForLog(/"route":"\/v1\/kv"/, 'data/audit.log');
+  t.is(statSync(srv.path('data/audit.log')).mode & 0o777, 0o600);
+  const locations = [{ location_rule: '', location_name: '/x', location_body: 'access_log data/audit.log;' }];
+  const place = { type: 'add', addr_port: `0.0.0.0:${srv.port('p8080')}`, server_name: '' };
+  const added = await json(api, 'POST', '/api/v1/dyn_loc', { ...place, locations });
+  t.is(added.status, 400);
+  t.regex(added.body, /cannot name \\"data\/audit\.log\\" through the API/);
+});
+
+test('the request id that a rejected caller is notified is in the log of the API', async (t) => {
   const srv = await startExample(t);
   const refused = await json(srv.port('p8081'), 'GET', '/api/v1/none');
   t.is(refused.status, 404);

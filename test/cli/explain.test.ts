@@ -10,7 +10,7 @@ import { parseRoutingTests } from '../../core/cli/routing-test-file.js';
 import { runRoutingTests } from '../../core/cli/routing-tests.js';
 import { parseSubcommand, type SubcommandName } from '../../core/cli/subcommands.js';
 import { findInstallation } from '../../core/kernel/installation.js';
-import type { Explanation, ExplainQuestion } from '../../core/module/explain.js';
+import type { Explanation, ExplainQuestion } from '../../core/contract/explain.js';
 import { selfSigned } from '../harness/certificate.js';
 import { plugin } from '../harness/plugins.js';
 import { SRV } from '../harness/srv.js';
@@ -90,7 +90,18 @@ test('method, headers, listener and -g are options; --json is for programs', asy
   t.is(explained.server?.place?.line, 8);
 });
 
-test('nobody is asked for the address of a member', async (t) => {
+test('what a request holds does not look like lines of the explanation', async (t) => {
+  const { stdout } = await run(t, 'explain', ['http://a.org/%0Aresponse%20%1b[31m', '-H', 'X-A: b\u009bc']);
+  t.notRegex(stdout, /^response.*\[31m/m);
+  t.notRegex(stdout, /[\0-\x09\x0b-\x1f\x7f-\x9f]/);
+  for (const url of ['http://a.org/x\ny', '/x\r', 'http://a.org/?\u007f']) {
+    const { stderr, code } = await run(t, 'explain', [url]);
+    t.is(code, 1);
+    t.regex(stderr, /control character: write it percent-encoded/);
+  }
+});
+
+test('no one is asked for the address of a member', async (t) => {
   const { stdout } = await run(t, 'explain', ['http://a.org/']);
   t.regex(stdout, /backend\.invalid:8080 is chosen/);
 });
@@ -179,7 +190,7 @@ test('tests that cannot be run are another exit code', async (t) => {
   t.deepEqual(messages, [
     '1: no "->": a test is written like GET http://a.org/x -> location=/x',
     '2: no request: a test is written like GET http://a.org/x -> location=/x',
-    '3: nothing is expected: write one or more of listener, server, location, status, upstream, member, uri, redirect behind the "->"',
+    '3: no expectation: write one or more of listener, server, location, status, upstream, member, uri, redirect after the "->"',
     '4: "statu" cannot be expected: did you mean "status"?',
     '5: "status" has no value: write status=…',
     '6: "color=red" is not understood: a header is [Name: value], and there are client=address and listen=address',
@@ -205,11 +216,16 @@ const BACKEND = `events {} http { server { listen 127.0.0.1:80; location / { pro
 type Explain = (url: string, question?: Partial<ExplainQuestion>) => Explanation;
 
 /** Explains requests with one configuration. */
-async function explainer(t: ExecutionContext, conf: string, files: Readonly<Record<string, string>> = {}): Promise<Explain> {
+async function explainer(
+  t: ExecutionContext,
+  conf: string,
+  files: Readonly<Record<string, string>> = {},
+  stderr: (text: string) => void = t.fail,
+): Promise<Explain> {
   const prefix = tempFolder(t);
   for (const [path, content] of Object.entries({ 'conf/srv.conf': conf, ...files })) writeInto(prefix, path, content);
   const command = parseSubcommand('explain', ['/', '-p', prefix]);
-  const configuration = await readExplained(command, findInstallation(), { stdout: t.fail, stderr: t.fail });
+  const configuration = await readExplained(command, findInstallation(), { stdout: t.fail, stderr });
   t.teardown(() => configuration?.end());
   return (url, question = {}) => configuration!.explainer.explain({ ...question, url });
 }
@@ -255,7 +271,8 @@ test('modules of others: nothing is run that does not say so', async (t) => {
     asks: `{ access: (request) => request.subrequest('/x'), explain: { access: 'run' } }`,
     delays: `{ preaccess: (request) => request.delay(5000), explain: { preaccess: 'run' } }`,
   });
-  const explain = await explainer(t, conf, files);
+  const errors: string[] = [];
+  const explain = await explainer(t, conf, files, (text) => errors.push(text));
   const all = (name: string): Explanation => explain(`http://a.org/${name}`);
   const silent = all('silent');
   t.is(silent.response.by, 'upstream');
@@ -269,6 +286,8 @@ test('modules of others: nothing is run that does not say so', async (t) => {
   const thrown = all('throws');
   t.is(thrown.response.status, 500);
   t.regex(thrown.log[0] ?? '', /a handler of "acme_throws" failed: Error: no/);
+  t.is(errors.length, 1);
+  t.regex(errors[0] ?? '', /explanation by module "acme_throws" failed: Error: no/);
   t.like(all('delays').steps.at(-1), { phase: 'preaccess', text: 'waits for 5000 ms' });
 });
 

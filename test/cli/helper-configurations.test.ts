@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import test from 'ava';
+import { check } from '../harness/check.js';
 import { get } from '../harness/client.js';
 import { runSrv, startSrv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
@@ -32,7 +33,7 @@ test('-t and a start look at the configurations of the helpers too, and tell eve
   }
 });
 
-test('what has no place of its own is told at the helper line', async (t) => {
+test('what has no place of its own is reported at the helper line', async (t) => {
   const missing = await runSrv(t, ['-t'], MAIN);
   t.is(missing.code, 1);
   for (const [name, line] of [
@@ -48,12 +49,35 @@ test('what has no place of its own is told at the helper line', async (t) => {
   t.regex(empty.stderr, /no "events" section in configuration ".*\/ctrl\.conf" in .*\/srv\.conf:3\n/);
 });
 
-test('a reload with an error in the configuration of a helper is refused as a whole', async (t) => {
+const line = (module: string): string => `load_module modules/${module}.so;\n`;
+
+test('-t warns of modules of the API whose calls no module of the data plane carries out', async (t) => {
+  const [api, both] = ['srv_http_upstream_api_module', 'srv_http_dyn_header_module'];
+  const ctrl = files(`${line(api)}${line(both)}${line('srv_http_sendmsg_module')}${CTRL}`);
+  const warnings = async (main: string): Promise<readonly string[]> => {
+    const { code, stderr } = await check(t, main, ctrl);
+    t.is(code, 0, stderr);
+    return stderr.split('\n').filter((text) => text.includes('lacks a module'));
+  };
+  const [first, second, ...others] = await warnings(MAIN);
+  t.regex(
+    first ?? '',
+    /"srv_http_upstream_api_module" .*add "load_module modules\/srv_http_upstream_member_module\.so;".* in \S+\/ctrl\.conf:1$/,
+  );
+  t.regex(
+    second ?? '',
+    /"srv_http_dyn_header_module" .*add "load_module modules\/srv_http_dyn_header_module\.so;".* in \S+\/ctrl\.conf:2$/,
+  );
+  t.deepEqual(others, []);
+  t.deepEqual(await warnings(`${line('srv_http_upstream_member_module')}${line(both)}${MAIN}`), []);
+});
+
+test('a reload with an error in the configuration of a helper is rejected as a whole', async (t) => {
   const srv = await startSrv(t, MAIN, { files: files(CTRL) });
   await srv.configure(MAIN.replace('"ok"', '"changed"'));
   await srv.configure(`foo;\n${CTRL}`, 'conf/ctrl.conf');
   srv.signal('SIGHUP');
-  await srv.waitForLog(/unknown directive "foo" in .*ctrl.conf:1\n[^]*the configuration in force stays as it was/);
+  await srv.waitForLog(/unknown directive "foo" in .*ctrl.conf:1\n[^]*the current configuration stays as it was/);
   t.is((await get(srv.port('web'), '/')).body, 'ok');
 });
 

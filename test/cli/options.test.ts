@@ -19,7 +19,7 @@ for (const [args, message] of [
   [['-c'], 'option "-c" requires file name'],
   [['-p'], 'option "-p" requires directory name'],
 ] as const) {
-  test(`refused: srv ${args.join(' ')}`, (t) => {
+  test(`rejected: srv ${args.join(' ')}`, (t) => {
     t.throws(() => parseOptions(args), { instanceOf: OptionError, message });
   });
 }
@@ -30,7 +30,7 @@ test('-v tells the version', async (t) => {
   t.regex(stderr, /^srv version: srv\/\d+\.\d+\.\d+\n$/);
 });
 
-test('-V tells how it was built as well', async (t) => {
+test('-V says how it was built as well', async (t) => {
   const { code, stderr } = await runSrv(t, ['-V']);
   t.is(code, 0);
   t.regex(stderr, /^srv version: srv\/.+\n.*Node\.js.*\n.*OpenSSL.*\nTLS SNI support enabled\nconfigure arguments: --prefix=/);
@@ -46,13 +46,13 @@ for (const option of ['-h', '-?']) {
   });
 }
 
-test('an unknown option is refused with a way on', async (t) => {
+test('an unknown option is rejected with a way on', async (t) => {
   const { code, stderr } = await runSrv(t, ['-x']);
   t.is(code, 1);
   t.is(stderr, 'srv: invalid option: "x"\nsrv: "srv -h" lists the options\n');
 });
 
-test('a Node.js that is too old is refused before anything else happens', async (t) => {
+test('a Node.js that is too old is rejected before anything else happens', async (t) => {
   const old = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.19.0' } })";
   const { code, stderr } = await runSrv(t, ['-t'], 'events {}', {
     env: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(old)}` },

@@ -9,7 +9,7 @@ for (const [args, pid, reason] of [
   [['-g', 'daemon off;'], 'run/x.pid', '2: No such file or directory'],
   [['-t'], 'conf/srv.conf/x.pid', '20: Not a directory'],
 ] as const) {
-  test(`refused as by nginx, and no folder is made: ${args[0]} with pid ${pid}`, async (t) => {
+  test(`rejected as by nginx, and no folder is made: ${args[0]} with pid ${pid}`, async (t) => {
     const { code, stderr, prefix } = await runSrv(t, args, `pid ${pid};\nevents {}\n`);
     t.is(code, 1);
     t.true(stderr.startsWith(`srv: [emerg] open() "${prefix}/${pid}" failed (${reason}) in ${prefix}/conf/srv.conf:1\n`), stderr);
@@ -27,11 +27,11 @@ test('a pid file that cannot be written ends the start in the words of nginx', a
   );
 });
 
-test('a reload that names one in a folder that does not exist is refused as a whole', async (t) => {
+test('a reload that names one in a folder that does not exist is rejected as a whole', async (t) => {
   const srv = await startSrv(t, 'events {}\n');
   await srv.configure('pid run/x.pid;\nevents {}\n');
   srv.signal('SIGHUP');
-  await srv.waitForLog(/open\(\) ".*\/run\/x\.pid" failed \(2: .*\n.*the configuration in force stays as it was/);
+  await srv.waitForLog(/open\(\) ".*\/run\/x\.pid" failed \(2: .*\n.*the current configuration stays as it was/);
   t.is(srv.read('logs/srv.pid'), `${srv.pid}\n`);
 });
 

@@ -1,4 +1,4 @@
-/** The order of directives is part of what they say: a reload that changes nothing else has to bring it into force. */
+/** The order of directives is part of what they say: a reload that changes nothing else has to apply it. */
 import test from 'ava';
 import { get } from '../harness/client.js';
 import { startSrv } from '../harness/srv.js';

@@ -1,5 +1,6 @@
 /** srvctl. docs/srvctl.md shows each command, and test/docs/tasks.test.ts follows it; here is what goes wrong, and what surrounds the calls. */
 import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { parseArguments, optionsOf } from '../../core/ctl/arguments.js';
@@ -18,8 +19,8 @@ const TOKEN = 'secret';
 const shared = sharedNode({
   workers: 1,
   http: upstreams('demo', 'paged', 'kept'),
-  main: shippedModules('srv.conf'),
-  controlMain: shippedModules('srv_ctrl.conf'),
+  main: shippedModules('api.conf'),
+  controlMain: shippedModules('api_control.conf'),
   control: `
     server { listen unix:%%PREFIX%%/api.sock; location /other { dyn_module_api; } }
     server { listen 127.0.0.1:%%PORT_closed%%; location /api {
@@ -68,7 +69,7 @@ test.before('the node is up', async () => {
   await shared();
 });
 
-test('an error is told with its details and the request id, and each kind has an exit code', async (t) => {
+test('an error is reported with its details and the request id, and each kind has an exit code', async (t) => {
   const weight = await on('members', 'add', 'demo', '127.0.0.1:99999', '--weight', '0');
   t.is(weight.code, 1);
   t.is(weight.stdout, '');
@@ -83,6 +84,23 @@ test('an error is told with its details and the request id, and each kind has an
   t.is((await on('members', 'set', 'demo', '0', '--weight', '2', '--if-match', 'old')).code, 4);
   t.regex((await on('members', 'list', '--server', 'http://127.0.0.1:1', 'demo')).stderr, /cannot reach the API at .*ECONNREFUSED/);
   t.is((await on('members', 'list', '--server', 'http://127.0.0.1:1', 'demo')).code, 6);
+});
+
+test('--force is sent with every command that has it', async (t) => {
+  const port = (await shared()).srv.port('web');
+  for (const [line, code] of [
+    ['upstreams set kept "zone kept 256k; least_conn"', 'UpstreamStatic'],
+    ['upstreams remove paged', 'UpstreamStatic'],
+    [`locations set 127.0.0.1:${port} / --body "return 204"`, 'LocationStatic'],
+    [`locations remove 127.0.0.1:${port} /`, 'LocationStatic'],
+    [`servers set 127.0.0.1:${port} "return 204"`, 'ServerStatic'],
+    [`servers remove 127.0.0.1:${port}`, 'ServerStatic'],
+  ] as const) {
+    const words = Array.from(line.matchAll(/"([^"]*)"|(\S+)/g), ([, quoted, word]) => quoted ?? word ?? '');
+    t.regex((await on(...words, '--dry-run')).stderr, new RegExp(code), line);
+    const forced = await on(...words, '--dry-run', '--force');
+    t.is(forced.code, 0, `${line}: ${forced.stderr}`);
+  }
 });
 
 test('a transaction that fails names each call', async (t) => {
@@ -184,6 +202,20 @@ test('a difference is coloured on a terminal, and plain without', async (t) => {
   t.false(wantsColor(false, {}));
   t.false(wantsColor(true, { NO_COLOR: '1' }));
   t.false(wantsColor(true, { TERM: 'dumb' }));
+});
+
+test.serial('the history shows why a change was made, and what a reload brought', async (t) => {
+  const node = await shared();
+  t.is((await on('members', 'add', 'paged', '10.0.0.1:80', '-m', 'größer 😀')).code, 0);
+  t.regex((await on('history', '--limit', '1')).stdout, /^version \d+ .*\n {4}größer 😀\n {4}http \/ upstream paged/);
+  t.is((await on('members', 'remove', 'paged', '10.0.0.1:80', '--message', 'a\nb')).code, 2);
+  t.is((await on('members', 'remove', 'paged', '10.0.0.1:80')).code, 0);
+  const conf = node.srv.read('conf/srv.conf');
+  writeFileSync(node.srv.path('conf/srv.conf'), conf.replace('worker_processes 1', 'worker_shutdown_timeout 9s; worker_processes 1'));
+  node.srv.signal('SIGHUP');
+  await waitFor('the reload in the history', async () =>
+    /^version \d+ +\S+ +reload\n {4}.*\n {4}\+ worker_shutdown_timeout 9s;/m.test((await on('history', '--limit', '1')).stdout),
+  );
 });
 
 test.serial('what is saved is no drift any more, and a version holds until there is a change', async (t) => {

@@ -21,6 +21,11 @@ test('the pid file names the foreground process once every listener is open, and
   t.false(existsSync(srv.path('logs/srv.pid')));
 });
 
+test('options of V8 are those of the process and of its threads', async (t) => {
+  const srv = await startSrv(t, CONF, { nodeOptions: ['--max-semi-space-size=8', '--stack-trace-limit=20'] });
+  t.is((await get(srv.port('web'), '/')).body, 'ready');
+});
+
 test('a pid file that a killed server left behind is replaced', async (t) => {
   const first = await startSrv(t, CONF, { allowCrashes: true });
   await first.stop('SIGKILL');
@@ -55,7 +60,7 @@ test('without an error_log line the log holds errors and worse only', async (t) 
   t.notRegex(readFileSync(`${prefix}/logs/error.log`, 'utf8'), /\[(warn|notice)\]/);
 });
 
-test('a refused configuration ends the start with its errors', async (t) => {
+test('a rejected configuration ends the start with its errors', async (t) => {
   const { code, stderr, prefix } = await runSrv(t, [], 'events { foo; }\n');
   t.is(code, 1);
   t.regex(stderr, /^srv: \[emerg\] unknown directive "foo" in .*\/conf\/srv\.conf:1\n/);
@@ -73,7 +78,7 @@ test('an address that is taken ends the start in the words of nginx', async (t) 
   t.false(existsSync(`${prefix}/logs/srv.pid`));
 });
 
-test('a second server on the same address is refused, although workers share theirs', async (t) => {
+test('a second server on the same address is rejected, although workers share theirs', async (t) => {
   const first = await startSrv(t, CONF);
   const conf = CONF.replace('%%PORT_web%%', String(first.port('web')));
   const { code, stderr } = await runSrv(t, [], conf);
@@ -82,7 +87,7 @@ test('a second server on the same address is refused, although workers share the
   t.is((await get(first.port('web'), '/')).status, 200);
 });
 
-test('a second server in the same prefix is refused', async (t) => {
+test('a second server in the same prefix is rejected', async (t) => {
   const first = await startSrv(t, CONF);
   const { code, stderr } = await runSrv(t, [], 'daemon off;\nevents {}\n', { prefix: first.prefix });
   t.is(code, 1);
@@ -90,7 +95,7 @@ test('a second server in the same prefix is refused', async (t) => {
   t.is(first.read('logs/srv.pid'), `${first.pid}\n`);
 });
 
-test('in the foreground under npm start it tells where it listens and what the configuration adds', async (t) => {
+test('in the foreground under npm start it says where it listens and what the configuration adds', async (t) => {
   const srv = await startSrv(t, `start_message "try it";\n${CONF}`, { env: { npm_lifecycle_event: 'start' } });
   await waitFor('the message', () => srv.stdout.includes('try it'));
   t.is(srv.stdout, `srv is ready: process ${srv.pid}, 2 workers\ntraffic on 127.0.0.1:${srv.port('web')}\ntry it\n`);

@@ -33,7 +33,7 @@ test('an error is shown where it was made', async (t) => {
   t.regex(stderr, /^ {4}2 \| {3}daemon maybe;\n {6}\| {10}\^{5}$/m);
 });
 
-test('what is wrong stands in the error log too', async (t) => {
+test('what is wrong is in the error log too', async (t) => {
   const { prefix } = await runSrv(t, ['-t', '-e', 'other.log'], 'foo;\nevents {}\n');
   t.regex(
     readFileSync(`${prefix}/other.log`, 'utf8'),
@@ -64,14 +64,14 @@ for (const [globals, message] of [
   ['pid x', 'unexpected end of parameter, expecting ";" in command line'],
   ['http {}', 'block directives are not supported in -g option in command line'],
 ] as const) {
-  test(`-g refused: ${globals}`, async (t) => {
+  test(`-g rejected: ${globals}`, async (t) => {
     const { code, stderr } = await check(t, 'events {}\n', {}, { args: ['-g', globals] });
     t.is(code, 1);
     t.true(stderr.includes(`srv: [emerg] ${message}\n`), stderr);
   });
 }
 
-test('what is suggested may stand there, or it is said where', async (t) => {
+test('what is suggested may be there, or it is said where', async (t) => {
   const hints = async (globals: string): Promise<string[]> => {
     const { stderr } = await check(t, 'events {}\n', {}, { args: ['-g', globals] });
     return [...stderr.matchAll(/^ {4}(.*)$/gm)].map(([, hint = '']) => hint);
@@ -86,7 +86,7 @@ test('what is suggested may stand there, or it is said where', async (t) => {
   ]);
 });
 
-test('a warning is told at -t, and stands once in the log of a start', async (t) => {
+test('a warning is reported at -t, and stands once in the log of a start', async (t) => {
   const conf = `events {} http { server { listen 127.0.0.1:%%PORT_web%%; server_name a/b; server_name a/b; } }`;
   const { code, stderr, prefix } = await check(t, conf);
   t.is(code, 0);
@@ -98,7 +98,7 @@ test('a warning is told at -t, and stands once in the log of a start', async (t)
   t.is([...srv.log().matchAll(/\[warn\] .*suspicious symbols/g)].length, 2, srv.log());
 });
 
-test('a warning is told once, whatever else is wrong', async (t) => {
+test('a warning is reported once, whatever else is wrong', async (t) => {
   const { stderr } = await check(t, 'events {} http { allow 10.1.1.1/8; foo; server { listen 127.0.0.1:8001; } }');
   t.is([...stderr.matchAll(/\[warn\]/g)].length, 1, stderr);
 });
@@ -132,7 +132,7 @@ test('a directive of -g that the file repeats is a duplicate', async (t) => {
   t.regex(stderr, /"pid" directive is duplicate in .*srv\.conf:1/);
 });
 
-test('a configuration without "events" is refused, an empty one too', async (t) => {
+test('a configuration without "events" is rejected, an empty one too', async (t) => {
   for (const text of ['', 'worker_processes 2;\n']) {
     const { code, stderr } = await check(t, text);
     t.is(code, 1);
@@ -288,7 +288,7 @@ for (const [lines, message] of [
   ['zone z 8k; server 127.0.0.1:1;', 'zone "z" is too small'],
   ['', 'no servers are inside upstream'],
 ] as const) {
-  test(`who passes requests to an upstream with an error is not told that it is missing: ${message}`, async (t) => {
+  test(`who passes requests to an upstream with an error is not reported that it is missing: ${message}`, async (t) => {
     const conf = `events {} http {
   upstream bad { ${lines} }
   upstream good { server 127.0.0.1:1; }
@@ -341,7 +341,7 @@ test('an error of an upstream does not hide those of its servers', async (t) => 
   );
 });
 
-test('every unknown variable of a value is told', async (t) => {
+test('every unknown variable of a value is reported', async (t) => {
   const conf = `events {} http { log_format x "$a" "$b$c"; server { listen 127.0.0.1:8001; location / { add_header X $d$e; return 200 "$f $g $f"; } } }`;
   const { stderr } = await check(t, conf);
   t.deepEqual(
@@ -351,7 +351,7 @@ test('every unknown variable of a value is told', async (t) => {
   );
 });
 
-test('what is no name of a field is refused', async (t) => {
+test('what is not a name of a field is rejected', async (t) => {
   const conf = `load_module modules/srv_http_multi_header_module.js;
 events {} http {
   add_header "X A" v; add_header $http_name v; add_more_header "X:" v;
@@ -365,7 +365,7 @@ events {} http {
   );
 });
 
-test('what follows from a statement that breaks off is not told', async (t) => {
+test('what follows from a statement that breaks off is not reported', async (t) => {
   const end = 'unexpected end of file, expecting ";" or "}"';
   for (const rest of [
     '"a',
@@ -381,7 +381,7 @@ test('what follows from a statement that breaks off is not told', async (t) => {
   t.deepEqual(messagesIn(stderr), [end], stderr);
 });
 
-test('what does not belong in a state file is told once', async (t) => {
+test('what does not belong in a state file is reported once', async (t) => {
   const files = { 'demo.state': 'server 127.0.0.1:1;\nlisten 80;\nnobody knows;\nserver 127.0.0.1:2 wait=1;\n' };
   const conf = `load_module modules/srv_http_upstream_member_module.js;
 events {} http { upstream u { zone z 64k; state demo.state; } }`;

@@ -26,7 +26,7 @@ for (const [what, conf, message] of [
   ],
   ['a working directory that does not exist', `working_directory /nodir; ${HTTP}`, /chdir\("\/nodir"\) failed \(2: .*\) in .*:1/],
 ] as const) {
-  test(`${what}: refused by a start, and by -t in the same words`, async (t) => {
+  test(`${what}: rejected by a start, and by -t in the same words`, async (t) => {
     for (const args of [['-t'], ['-g', 'daemon off;']]) {
       const { code, stderr } = await runSrv(t, args, conf);
       t.is(code, 1, args.join(' '));
@@ -43,7 +43,7 @@ test('-t beside the running server finds its addresses in use, and nothing wrong
   t.is((await get(srv.port('web'), '/')).body, 'ok');
 });
 
-test('-t leaves what lies in the way of a unix socket where it is', async (t) => {
+test('-t leaves what is in the way of a unix socket where it is', async (t) => {
   const prefix = tempFolder(t);
   writeFileSync(join(prefix, 'run.sock'), 'left by a server that died');
   const { code } = await runSrv(t, ['-t'], 'events {} http { server { listen unix:run.sock; return 200; } }', { prefix });
@@ -51,7 +51,7 @@ test('-t leaves what lies in the way of a unix socket where it is', async (t) =>
   t.notThrows(() => writeFileSync(join(prefix, 'run.sock'), '', { flag: 'r+' }));
 });
 
-test('a data folder that cannot be made is refused, it does not hang', async (t) => {
+test('a data folder that cannot be made is rejected, it does not hang', async (t) => {
   const conf = `helper broker modules/srv_helper_broker_module.so conf/broker.conf; data_folder /proc/data; ${HTTP}`;
   const { code, stderr } = await runSrv(t, ['-g', 'daemon off;'], conf, { files: { 'conf/broker.conf': '' } });
   t.is(code, 1);

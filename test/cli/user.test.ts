@@ -1,6 +1,7 @@
 import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import test, { type ExecutionContext } from 'ava';
 import { bodyOf, httpBackend } from '../harness/backends.js';
+import { selfSigned } from '../harness/certificate.js';
 import { get, type HttpResponse } from '../harness/client.js';
 import { runSrv, startSrv } from '../harness/srv.js';
 import { tempFolder } from '../harness/temp.js';
@@ -31,6 +32,10 @@ events {}
 http { server { listen 127.0.0.1:%%PORT_web%%; return 200 "ok"; } }
 `;
 
+/** The same with TLS, by a key in this folder of the prefix. */
+const withKeys = (folder: string): string =>
+  conf('daemon daemon').replace('http {', `http { ssl_certificate ../${folder}/cert.pem; ssl_certificate_key ../${folder}/key.pem;`);
+
 /** A prefix that everybody may enter, with a folder for logs that only root may change. */
 function rootsPrefix(t: ExecutionContext): string {
   const prefix = tempFolder(t);
@@ -39,14 +44,15 @@ function rootsPrefix(t: ExecutionContext): string {
   return prefix;
 }
 
-/** User and group of every thread of a process. */
+/** The user of the server that root's process has started. */
 function identity(pid: number): string {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  const server = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')[0] || pid;
+  const status = readFileSync(`/proc/${server}/status`, 'utf8');
   return /^Uid:\s+(\d+)/m.exec(status)?.[1] ?? '';
 }
 
 if (isRoot) {
-  test('the server becomes the user when its listeners are open, and goes on writing its files; a pid file that it may not remove is truncated', async (t) => {
+  test('the server runs as the user, and goes on writing its files', async (t) => {
     const prefix = rootsPrefix(t);
     const srv = await startSrv(t, conf('daemon daemon'), { prefix });
     const uid = await waitFor('another user', () => identity(srv.pid) !== '0' && identity(srv.pid));
@@ -58,23 +64,22 @@ if (isRoot) {
     await srv.waitForLog(/reconfigured/);
     t.is((await get(srv.port('web'), '/')).body, 'changed');
     t.deepEqual(await srv.stop('SIGQUIT'), { code: 0, signal: null });
-    t.is(srv.read('logs/srv.pid'), '');
-    t.regex(srv.log(), /\[error\] .*cannot remove pid file ".*logs\/srv\.pid" \(no permission on its directory\), truncated instead/);
+    t.false(existsSync(srv.path('logs/srv.pid')), "in root's folder as well");
   });
 
-  test("the folder of long request bodies is the user's", async (t) => {
+  test("the folders of temporary files are the user's", async (t) => {
     const prefix = tempFolder(t);
     chmodSync(prefix, 0o755);
     mkdirSync(`${prefix}/logs`);
     mkdirSync(`${prefix}/bodies`);
     writeFileSync(`${prefix}/bodies/other`, '');
     const backend = await httpBackend(t, (request, response) => void bodyOf(request).then((body) => response.end(String(body.length))));
-    const proxying = `client_body_temp_path bodies; location / { proxy_pass http://127.0.0.1:${backend.port}; }`;
+    const proxying = `client_body_temp_path bodies; location / { proxy_pass http://127.0.0.1:${backend.port}; } location /app { fastcgi_pass 127.0.0.1:1; }`;
     const srv = await startSrv(t, conf('daemon daemon').replace('return 200 "ok";', proxying), { prefix });
     const uid = await waitFor('another user', () => identity(srv.pid) !== '0' && identity(srv.pid));
     const upload = (): Promise<HttpResponse> => get(srv.port('web'), '/', { method: 'POST', body: 'x'.repeat(100_000) });
     t.is((await upload()).body, '100000');
-    t.is(String(statSync(srv.path('bodies')).uid), uid);
+    for (const folder of ['bodies', 'proxy_temp', 'fastcgi_temp']) t.is(String(statSync(srv.path(folder)).uid), uid, folder);
     t.is(statSync(srv.path('bodies/other')).uid, 0, "what is in it may be anybody's");
     chownSync(srv.path('bodies'), 0, 0);
     t.is((await upload()).status, 500);
@@ -141,7 +146,7 @@ if (isRoot) {
     t.notRegex(srv.read('logs/error.1'), /Permission denied/);
   });
 
-  test('a start that is refused leaves its log to the user, and so does one in the background', async (t) => {
+  test('a start that is rejected leaves its log to the user, and so does one in the background', async (t) => {
     const refused = await runSrv(t, [], `${conf('daemon daemon')} foo;`);
     t.is(refused.code, 1);
     for (const path of ['logs', 'logs/error.log']) t.not(statSync(`${refused.prefix}/${path}`).uid, 0, path);
@@ -166,11 +171,59 @@ if (isRoot) {
     t.notRegex(dropped.log(), warning);
   });
 
+  test('-t as root reports what the user could not read and root would not read for it', async (t) => {
+    const prefix = rootsPrefix(t);
+    const { key, cert } = selfSigned('a.example');
+    for (const folder of ['roots', 'users']) {
+      mkdirSync(`${prefix}/${folder}`);
+      writeFileSync(`${prefix}/${folder}/key.pem`, key, { mode: 0o600 });
+      writeFileSync(`${prefix}/${folder}/cert.pem`, cert);
+    }
+    chownSync(`${prefix}/users`, DAEMON, DAEMON);
+    t.is((await runSrv(t, ['-t'], withKeys('roots'), { prefix })).code, 0);
+    const { code, stderr } = await runSrv(t, ['-t'], withKeys('users'), { prefix });
+    t.is(code, 1);
+    t.true(
+      stderr.startsWith(`srv: [emerg] open() "${prefix}/users/key.pem" failed for the user of the server (13: Permission denied)`),
+      stderr,
+    );
+  });
+
+  test('-t as root reports folders of include patterns and logs that the user could not use, and warns of folders of files, as a start does', async (t) => {
+    const prefix = rootsPrefix(t);
+    mkdirSync(`${prefix}/closed/files`, { recursive: true });
+    mkdirSync(`${prefix}/users`);
+    writeFileSync(`${prefix}/users/a.log`, '');
+    chownSync(`${prefix}/users`, DAEMON, DAEMON);
+    chmodSync(`${prefix}/closed`, 0o700);
+    const checked = async (text: string): Promise<{ readonly code: number | null; readonly stderr: string }> =>
+      runSrv(t, ['-t'], conf('daemon daemon').replace('return 200 "ok";', text), { prefix });
+    const include = await checked('include ../closed/*.conf;');
+    t.is(include.code, 1);
+    t.true(include.stderr.startsWith(`srv: [emerg] opendir() "${prefix}/closed" failed (13: Permission denied) in `), include.stderr);
+    const log = await checked('access_log users/a.log;');
+    t.is(log.code, 1);
+    t.true(
+      log.stderr.startsWith(`srv: [emerg] open() "${prefix}/users/a.log" failed for the user of the server (13: Permission denied)`),
+      log.stderr,
+    );
+    const places = 'root closed/files; location /a { alias closed; } location /b { root users; } location /c { root closed/$host; }';
+    const folders = await checked(places);
+    t.is(folders.code, 0, folders.stderr);
+    const warnings = [
+      `srv: [warn] "root" "${prefix}/closed/files" cannot be entered by the user of the server (13: Permission denied): requests for its files get 403`,
+      `srv: [warn] "alias" "${prefix}/closed" cannot be entered by the user of the server (13: Permission denied): requests for its files get 403`,
+    ];
+    t.deepEqual(folders.stderr.split('\n').slice(0, 2), warnings);
+    const srv = await startSrv(t, conf('daemon daemon').replace('return 200 "ok";', places), { prefix });
+    for (const warning of warnings) t.true(srv.stderr.includes(warning), srv.stderr);
+  });
+
   for (const [user, message] of [
     ['no-such-user', 'getpwnam("no-such-user") failed'],
     ['daemon no-such-group', 'getgrnam("no-such-group") failed'],
   ] as const) {
-    test(`refused by -t and by a start: user ${user}`, async (t) => {
+    test(`rejected by -t and by a start: user ${user}`, async (t) => {
       for (const args of [['-t'], []]) {
         const { code, stderr, prefix } = await runSrv(t, args, `user ${user};\ndaemon off;\nevents {}\n`);
         t.is(code, 1);

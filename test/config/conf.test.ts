@@ -1,13 +1,13 @@
-import { argType } from '../../core/module/arg-type.js';
+import { argType } from '../../core/contract/arg-type.js';
 import test from 'ava';
 import { ConfReader, ownDirective, ownDirectives } from '../../core/config/conf.js';
 import { ConfigError } from '../../core/config/errors.js';
 import { parseText } from '../../core/config/parser.js';
 import { ConfigTree, IdSource } from '../../core/config/tree.js';
-import { choice, flag, number, optional, param, path, rest, size, template, text, time, word } from '../../core/module/args.js';
-import { ArgError, directive, type ArgContext, type ArgType, type Conf, type Directives } from '../../core/module/spec.js';
-import type { Block } from '../../core/module/tree.js';
-import type { HttpRequest, Template } from '../../core/module/http.js';
+import { choice, flag, number, optional, param, path, rest, size, template, text, time, word } from '../../core/contract/args.js';
+import { ArgError, directive, type ArgContext, type ArgType, type Conf, type Directives } from '../../core/contract/spec.js';
+import type { Block } from '../../core/contract/tree.js';
+import type { HttpRequest, Template } from '../../core/contract/http.js';
 import { argContext } from './nginx-specs.js';
 
 const LEVELS = ['http', 'server', 'location'] as const;
@@ -254,7 +254,7 @@ test('the directives of a typed block are part of the value, with their defaults
   t.is(read(specs, 'limits { size 9; }').limits?.block.size, 9);
 });
 
-test('two specs of one name are told apart by their context', (t) => {
+test('two specs of one name are distinguished by their context', (t) => {
   const specs = {
     outer: directive({ name: 'if', in: ['server'], args: text() }),
     inner: directive({ name: 'if', in: ['location'], args: text() }),
@@ -271,7 +271,7 @@ test('directives may have any name', (t) => {
   for (const name of names) t.is(conf[name], `v-${name}`);
 });
 
-test('a type may refuse with its own words', (t) => {
+test('a type may reject with its own words', (t) => {
   const port: ArgType<number> = argType({
     kind: 'number',
     form: 'port',

@@ -1,10 +1,10 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import type { Directive } from '../../core/module/tree.js';
+import type { Directive } from '../../core/contract/tree.js';
 import { diffTrees } from '../../core/config/diff.js';
 import { describeChange } from '../../core/config/describe-change.js';
 import { parseText } from '../../core/config/parser.js';
-import { exactTree } from '../../core/module/print.js';
+import { exactTree } from '../../core/contract/print.js';
 import { directiveData } from '../../core/config/operations.js';
 import { ConfigTree, IdSource, type TreeOperation } from '../../core/config/tree.js';
 import { nginxRegistry } from './nginx-specs.js';

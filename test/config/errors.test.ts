@@ -1,7 +1,7 @@
 import test from 'ava';
 import { formatConfigErrors, messageWithPlace } from '../../core/config/error-report.js';
 import { ConfigError, ConfigErrors, configErrorsOf, errorAt } from '../../core/config/errors.js';
-import { systemErrorText } from '../../core/module/system-error.js';
+import { systemErrorText } from '../../core/contract/system-error.js';
 
 const SOURCE = { file: 'a.conf', line: 3, column: 5, from: { file: 'srv.conf', line: 2, column: 9 } };
 
@@ -13,7 +13,7 @@ test('errors survive the way between threads', (t) => {
   t.is(back.message, 'wrong; elsewhere');
 });
 
-test('errors are told from other failures', (t) => {
+test('errors are distinguished from other failures', (t) => {
   const error = new ConfigError('wrong', SOURCE);
   t.deepEqual(configErrorsOf(error), [error]);
   t.deepEqual(configErrorsOf(new ConfigErrors([error, error])), [error, error]);

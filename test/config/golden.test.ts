@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { formatConfigErrors } from '../../core/config/error-report.js';
 import { parseFile, parseParameter, parseText, type Parsed } from '../../core/config/parser.js';
-import { exactTree } from '../../core/module/print.js';
+import { exactTree } from '../../core/contract/print.js';
 import { IdSource } from '../../core/config/tree.js';
 import { check } from '../../core/config/validate.js';
 import { argContext, nginxRegistry } from './nginx-specs.js';

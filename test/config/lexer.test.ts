@@ -105,7 +105,7 @@ test('long words are reported where they start, in the words of nginx', (t) => {
   t.deepEqual(lex(`a ${long};`, { wordLength: 50 }).reports, []);
 });
 
-test('lexing goes on behind every error', (t) => {
+test('lexing goes on after every error', (t) => {
   const { statements, reports } = lex('; a "b"c; { d } } e');
   t.deepEqual(reports, ['1:1 unexpected ";"', '1:8 unexpected "c"', '1:11 unexpected "{"', '1:15 unexpected "}"', '1:20 the end']);
   t.is(statements.map(({ end }) => end).join(' '), '; { ; } } ; eof');

@@ -57,7 +57,7 @@ test('words, errors and lines are those of nginx', (t) => {
   const file = join(folder, 'srv.conf');
   const property = fc.property(statement, (text) => {
     const expected = expectedOutput(text, file);
-    // An empty file name is the folder itself; an empty text is refused for other reasons.
+    // An empty file name is the folder itself; an empty text is rejected for other reasons.
     if (expected === undefined || /open\(\) "[^"]*\/"/.test(expected)) return;
     const actual = nginxOutput(text, file);
     if (!actual.startsWith(`${expected}\n`)) throw new Error(`nginx says:\n${actual}\nexpected:\n${expected}`);

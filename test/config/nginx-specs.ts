@@ -1,9 +1,9 @@
 /** A small part of nginx's directives, for tests of the configuration layer alone. */
 import { compileTemplate, templateParts } from '../../core/config/template.js';
 import { SpecRegistry } from '../../core/config/registry.js';
-import type { VariableGetter } from '../../core/module/http.js';
-import { choice, flag, number, optional, param, path, rest, size, template, text, time, word } from '../../core/module/args.js';
-import { directive, type ArgContext, type Directives } from '../../core/module/spec.js';
+import type { VariableGetter } from '../../core/contract/http.js';
+import { choice, flag, number, optional, param, path, rest, size, template, text, time, word } from '../../core/contract/args.js';
+import { directive, type ArgContext, type Directives } from '../../core/contract/spec.js';
 
 const EVERYWHERE = ['http', 'server', 'location'] as const;
 

@@ -1,4 +1,4 @@
-/** What nginx refuses is refused in its words, what it takes is taken. The table is compared with nginx where it is installed. */
+/** What nginx rejects is rejected in its words, what it takes is taken. The table is compared with nginx where it is installed. */
 import test, { type ExecutionContext } from 'ava';
 import { nginxVerdict } from '../harness/nginx.js';
 import { freePort } from '../harness/ports.js';
@@ -181,6 +181,35 @@ const REFUSED: readonly (readonly [http: string, message: string])[] = [
   ['server { listen 127.0.0.1:PORT; limit_rate_after 1z; }', '"limit_rate_after" directive invalid value'],
   ['server { listen 127.0.0.1:PORT; limit_rate 1k 2; }', 'invalid number of arguments in "limit_rate" directive'],
   ['server { listen 127.0.0.1:PORT; limit_rate 1k; limit_rate 2k; }', '"limit_rate" directive is duplicate'],
+  ...(
+    [
+      ['syslog:server=127.0.0.1 combined buffer=1k', 'logs to syslog cannot be buffered'],
+      ['syslog:server=127.0.0.1 combined gzip', 'logs to syslog cannot be buffered'],
+      ['syslog: combined', 'unknown syslog parameter ""'],
+      ['syslog:tag=x combined', 'no syslog server specified'],
+      ['syslog:server=127.0.0.1,foo=1 combined', 'unknown syslog parameter "foo=1"'],
+      ['syslog:server=127.0.0.1,facility=x combined', 'unknown syslog facility "x"'],
+      ['syslog:server=127.0.0.1,severity=x combined', 'unknown syslog severity "x"'],
+      ['syslog:server=127.0.0.1,tag=a-b combined', 'syslog "tag" only allows alphanumeric characters and underscore'],
+      [`syslog:server=127.0.0.1,tag=${'a'.repeat(33)} combined`, 'syslog tag length exceeds 32'],
+      ['syslog:server=,tag=a combined', 'no host in syslog server ""'],
+      ['syslog:server=unix:', 'no path in the unix domain socket in syslog server "unix:"'],
+      ['syslog:server=127.0.0.1:99999 combined', 'invalid port in syslog server "127.0.0.1:99999"'],
+      ['syslog:server=127.0.0.1,server=127.0.0.2 combined', 'duplicate syslog "server"'],
+      ['syslog:server=name.invalid combined', 'host not found in syslog server "name.invalid"'],
+      ['syslog:server=$host combined', 'host not found in syslog server "$host"'],
+      ['a combined gzip=10', 'invalid compression level "10"'],
+      ['a combined gzip=x', 'invalid compression level "x"'],
+      ['a gzip', 'unknown log format "gzip"'],
+      ['$host combined gzip', 'buffered logs cannot have variables in name'],
+    ] as const
+  ).map(([log, message]) => [`server { listen 127.0.0.1:PORT; access_log ${log}; }`, message] as const),
+  ['connection_pool_size 100;', 'the pool size must be no less than 112'],
+  ['server { listen 127.0.0.1:PORT; request_pool_size 4097; }', 'the pool size must be a multiple of 16'],
+  ['postpone_output x;', '"postpone_output" directive invalid value'],
+  ['fastcgi_temp_path /tmp 1 2 3 4;', 'invalid number of arguments in "fastcgi_temp_path" directive'],
+  ['server { listen 127.0.0.1:PORT; scgi_temp_path /nodir/scgi; }', 'mkdir() "/nodir/scgi" failed (2: No such file or directory)'],
+  ['set_real_ip_from name.invalid; server { listen 127.0.0.1:PORT; }', 'host not found in set_real_ip_from "name.invalid"'],
 ];
 
 const WARNED: readonly (readonly [http: string, message: string])[] = [
@@ -228,9 +257,16 @@ const ACCEPTED: readonly string[] = [
   'server { listen 127.0.0.1:PORT; ssl_session_cache builtin:1000 shared:SSL:1m; large_client_header_buffers 4 512; }',
   'server { listen 127.0.0.1:PORT; server_name ~^(?<Args>a); location ~ (?<http_x>a)(?<cookie_y>b)(?<proxy_host>c) { return 200 $HTTP_X; } }',
   'upstream u { server 127.0.0.1:1 backup; server 127.0.0.1:2 down; } server { listen 127.0.0.1:PORT; }',
+  'server { listen 127.0.0.1:PORT; access_log a combined gzip=9 buffer=1k flush=1s; access_log b combined flush=1s gzip; access_log syslog:server=[::1]:5514; }',
+  'error_log syslog:server=localhost,nohostname,facility=local0 info; server { listen 127.0.0.1:PORT; access_log syslog:server=unix:/no/log,tag=; }',
+  'connection_pool_size 256; request_pool_size 4k; subrequest_output_buffer_size 0; server { listen 127.0.0.1:PORT; postpone_output 0; }',
+  'proxy_headers_hash_max_size 1024; server { listen 127.0.0.1:PORT; location / { proxy_headers_hash_bucket_size 128; } }',
+  'server { listen 127.0.0.1:PORT; return 200 "$arg_ $http_ $cookie_ $sent_http_ $upstream_http_ $upstream_cookie_ $pipe $connection_time"; }',
+  'map $arg_ $x { default $pipe; } server { listen 127.0.0.1:PORT; return 200 $x; }',
+  'server { listen 127.0.0.1:PORT; set_real_ip_from localhost; }',
 ];
 
-/** What stands before the `http` block. */
+/** What is before the `http` block. */
 const OUTSIDE: readonly (readonly [outside: string, message: string])[] = [
   ['events { use foo; }', 'invalid event type "foo"'],
   ['events { use epoll; }', ''],
@@ -243,6 +279,9 @@ const OUTSIDE: readonly (readonly [outside: string, message: string])[] = [
   ['worker_priority 99; events {}', ''],
   ['worker_priority high; events {}', '"worker_priority" directive invalid number'],
   ['error_log stderr debug_http; events {}', ''],
+  ['error_log syslog:server=127.0.0.1:5514,severity=info warn; error_log syslog:server=localhost; events {}', ''],
+  ['error_log syslog:server=127.0.0.1,x; events {}', 'unknown syslog parameter "x"'],
+  ['error_log syslog:server=name.invalid; events {}', 'host not found in syslog server "name.invalid"'],
   ['error_log stderr debug_x; events {}', 'invalid log level "debug_x"'],
 ];
 
@@ -265,7 +304,7 @@ test('a table of configurations', async (t) => {
   }
 });
 
-test('a table of what stands before http', async (t) => {
+test('a table of what is before http', async (t) => {
   for (const [outside, message] of OUTSIDE) {
     const { code, stderr } = await check(t, outside);
     t.is(/^srv: \[\w+\] (.*?) in \S+:1$/m.exec(stderr)?.[1] ?? '', message, outside);

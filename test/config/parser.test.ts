@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import test from 'ava';
 import * as fc from 'fast-check';
 import { parseFile, parseParameter, parseText, type Parsed } from '../../core/config/parser.js';
-import { exactTree } from '../../core/module/print.js';
+import { exactTree } from '../../core/contract/print.js';
 import { IdSource } from '../../core/config/tree.js';
 import type { ParseLimits } from '../../core/config/text-parser.js';
 import { anyText } from './random-trees.js';
@@ -70,6 +70,20 @@ test('a folder with pattern characters in its name is taken literally', (t) => {
   t.regex(errors[0]?.message ?? '', /srv\.conf" failed \(it includes itself\)/);
 });
 
+test('a file that is not in the folder of the configuration is one of those that are shipped', (t) => {
+  write('installed/conf/x.conf', 'shipped;');
+  write('installed/conf/y.conf', 'shipped;');
+  write('own/x.conf', 'own;');
+  const main = write('own/srv.conf', 'include x.conf; include y.conf; include conf/x.conf; include none.conf;');
+  const shipped = ['installed', 'installed/conf'].map((name) => join(folder, name));
+  const { directives, errors } = parseFile(main, { ids: new IdSource(), shipped });
+  t.is(exactTree(directives), 'own;\nshipped;\nshipped;\n');
+  t.deepEqual(
+    errors.map(({ message }) => message),
+    [`open() "${join(folder, 'own/none.conf')}" failed (2: No such file or directory)`],
+  );
+});
+
 test('a file that includes itself through a link is found out', (t) => {
   const main = write('loop/srv.conf', 'include link.conf;');
   symlinkSync(main, join(folder, 'loop/link.conf'));
@@ -116,7 +130,7 @@ test('text of the API cannot leave its place', (t) => {
   t.deepEqual(messages(text('"include" /etc/passwd')), ['"include" directive is not allowed here']);
 });
 
-test('nothing of a refused text of the API is a file name of this machine', (t) => {
+test('nothing of a rejected text of the API is a file name of this machine', (t) => {
   const { errors } = text('}');
   t.deepEqual(errors[0]?.source, { file: '(api)', line: 1, column: 1 });
 });

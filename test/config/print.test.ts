@@ -1,10 +1,10 @@
 import test from 'ava';
 import * as fc from 'fast-check';
 import { parseText } from '../../core/config/parser.js';
-import { exactTree, shownHead, shownTree } from '../../core/module/print.js';
-import { shownText } from '../../core/module/secrets.js';
+import { exactTree, shownHead, shownTree } from '../../core/contract/print.js';
+import { shownText } from '../../core/contract/secrets.js';
 import { ConfigTree, IdSource } from '../../core/config/tree.js';
-import { quoteWord } from '../../core/module/words.js';
+import { quoteWord } from '../../core/contract/words.js';
 import { anyText, contentOf, dataOf, shapes } from './random-trees.js';
 
 function parsed(text: string): unknown {
@@ -61,13 +61,23 @@ for (const kind of KEYS) {
       const directives = directivesOf(line);
       t.regex(exactTree(directives), /c2VjcmV0/);
       t.notRegex(shownTree(directives), /c2VjcmV0|BEGIN/);
-      t.regex(shownTree(directives), /\(secret\)["']?;/);
+      t.regex(shownTree(directives), /(?:data:|\$a )\(secret\);/);
       for (const text of [line, exactTree(directives), `invalid value "${key}" in x`]) t.notRegex(shownText(text), /c2VjcmV0/, text);
     }
   });
 }
 
 const shown = (line: string): string => shownTree(directivesOf(line)).trim();
+
+test('a key after data: looks the same in whatever quotes, in a tree and in text', (t) => {
+  const key = PEM('PRIVATE KEY');
+  for (const word of [`"data:${key}"`, `'data:${key}'`, `"data:${key.trim()}"`])
+    for (const name of ['ssl_certificate_key', 'ssl_dynamic_certificate ecc "data:x"']) {
+      const directives = directivesOf(`${name} ${word};`);
+      t.is(shownTree(directives), `${name} data:(secret);\n`);
+      t.is(shownText(exactTree(directives)), `${name} data:(secret);\n`);
+    }
+});
 
 test('what follows data: is a key where a key is expected, and files, certificates and other data are shown', (t) => {
   t.is(shown('ssl_certificate_key data:c2VjcmV0;'), 'ssl_certificate_key data:(secret);');

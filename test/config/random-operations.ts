@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { parseText } from '../../core/config/parser.js';
 import type { ConfigTree, DirectiveData, IdSource, TreeOperation } from '../../core/config/tree.js';
-import type { Directive } from '../../core/module/tree.js';
+import type { Directive } from '../../core/contract/tree.js';
 
 export interface Step {
   readonly kind: 'add' | 'before' | 'move' | 'replace' | 'remove';

@@ -2,8 +2,8 @@ import test from 'ava';
 import { parseText } from '../../core/config/parser.js';
 import { SpecRegistry } from '../../core/config/registry.js';
 import { ConfigTree, IdSource, ROOT_ID } from '../../core/config/tree.js';
-import { flag } from '../../core/module/args.js';
-import { directive } from '../../core/module/spec.js';
+import { flag } from '../../core/contract/args.js';
+import { directive } from '../../core/contract/spec.js';
 import { nginxRegistry } from './nginx-specs.js';
 
 test('one name may mean different things in different contexts', (t) => {
@@ -16,7 +16,7 @@ test('one name may mean different things in different contexts', (t) => {
   t.is(registry.find('main', 'server'), undefined);
 });
 
-test('a directive of two modules in one context is refused, with both names', (t) => {
+test('a directive of two modules in one context is rejected, with both names', (t) => {
   const registry = new SpecRegistry();
   t.deepEqual(registry.register('first', { x: directive({ in: ['http', 'server'], args: flag() }) }), []);
   t.deepEqual(registry.register('second', { x: directive({ in: ['server', 'location'] }), y: directive({ in: ['http'] }) }), [

@@ -1,7 +1,7 @@
 import test from 'ava';
 import * as fc from 'fast-check';
 import { compileTemplate, parseTemplate } from '../../core/config/template.js';
-import type { HttpRequest, VariableGetter } from '../../core/module/http.js';
+import type { HttpRequest, VariableGetter } from '../../core/contract/http.js';
 
 const request = {} as HttpRequest;
 const lookup = (name: string): VariableGetter | undefined =>
@@ -45,7 +45,7 @@ for (const [source, message] of [
   ['${ho-st}', 'the closing bracket in "ho" variable is missing'],
   ['a $unknown b', 'unknown "unknown" variable'],
 ] as const) {
-  test(`${JSON.stringify(source)} is refused`, (t) => t.throws(() => compileTemplate(source, lookup), { message }));
+  test(`${JSON.stringify(source)} is rejected`, (t) => t.throws(() => compileTemplate(source, lookup), { message }));
 }
 
 test('only a text without variables is constant', (t) => {
@@ -54,7 +54,7 @@ test('only a text without variables is constant', (t) => {
   t.is(compileTemplate('$a', lookup).constant, undefined);
 });
 
-test('a template asks for its variables anew for every request', (t) => {
+test('a template asks for its variables again for every request', (t) => {
   let count = 0;
   const template = compileTemplate('$n', () => () => `${++count}`);
   t.deepEqual([template.of(request), template.of(request)], ['1', '2']);

@@ -1,6 +1,6 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import type { Directive } from '../../core/module/tree.js';
+import type { Directive } from '../../core/contract/tree.js';
 import { ConfigTree, IdSource, ROOT_ID, type DirectiveData, type TreeOperation } from '../../core/config/tree.js';
 
 const SOURCE = { file: 'test', line: 1, column: 1 };

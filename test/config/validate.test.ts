@@ -14,7 +14,7 @@ function messages(text: string, context: string, beside?: (name: string) => bool
   return validate(directives, { registry, args: argContext, context, ...(beside && { beside }) }).map(({ message }) => message);
 }
 
-test('a single directive is checked in the context it will stand in', (t) => {
+test('a single directive is checked in the context it will be in', (t) => {
   t.deepEqual(messages('server 10.0.0.1 weight=2 down', 'upstream'), []);
   t.deepEqual(messages('server 10.0.0.1', 'location'), ['"server" directive is not allowed here']);
   t.deepEqual(messages('return 200; add_header a b', 'if in location'), []);
@@ -24,7 +24,7 @@ function beside(name: string): boolean {
   return name === 'keepalive' || name === 'server';
 }
 
-test('what stands beside counts for duplicates', (t) => {
+test('what is beside counts for duplicates', (t) => {
   t.deepEqual(messages('keepalive 5', 'upstream', beside), ['"keepalive" directive is duplicate']);
   t.deepEqual(messages('server 10.0.0.1', 'upstream', beside), []);
   t.deepEqual(messages('keepalive 5', 'upstream'), []);
@@ -38,7 +38,7 @@ test('every argument of a directive is checked', (t) => {
   ]);
 });
 
-test('directives inside one that stands in the wrong place are checked as well', (t) => {
+test('directives inside one that is in the wrong place are checked as well', (t) => {
   t.deepEqual(messages('server { listen 80; lisen 81; }', 'server'), [
     '"server" directive is not allowed here',
     'unknown directive "lisen"',

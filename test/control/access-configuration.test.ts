@@ -6,10 +6,10 @@ import { configErrorsOf } from '../../core/config/errors.js';
 import { findInstallation } from '../../core/kernel/installation.js';
 import { InputFiles } from '../../core/config/input-files.js';
 import { inputFile } from '../../core/config/input-file.js';
-import { FailedAttempts } from '../../core/control/access/failed-attempts.js';
-import { Scopes } from '../../core/control/access/scopes.js';
-import { findToken, hashOf, makeToken, printTokenLine, tokensIn } from '../../core/control/access/token-file.js';
-import { appliedChange } from '../../core/control/applied-change.js';
+import { FailedAttempts } from '../../core/api/access/failed-attempts.js';
+import { Scopes } from '../../core/api/access/scopes.js';
+import { findToken, hashOf, makeToken, printTokenLine, tokensIn } from '../../core/api/access/token-file.js';
+import { appliedChange } from '../../core/changes/applied-change.js';
 import { nginxRegistry } from '../config/nginx-specs.js';
 import { check } from '../harness/check.js';
 import { selfSigned } from '../harness/certificate.js';
@@ -102,10 +102,10 @@ test('errors in the settings of access are reported at their lines', async (t) =
     [plain('dyn_module_api; api_client_certificate CN=x read;'), '"api_client_certificate" has no effect without "ssl_verify_client"'],
     [plain('dyn_module_api; api_client_certificate sha256:12 read;'), 'invalid fingerprint "sha256:12"'],
     [plain('dyn_module_api; api_client_certificate CN=x raed;'), 'invalid scope "raed"'],
-    [plain('dyn_module_api; api_audit_log syslog:server=x;'), 'unsupported log "syslog:server=x"'],
+    [plain('dyn_module_api; api_audit_log syslog:server=:;'), 'no host in syslog server ":"'],
     [
-      plain('dyn_module_api; api_audit_log none/there.log;'),
-      String.raw`open\(\) ".*none/there.log" failed \(2: No such file or directory\)`,
+      plain('dyn_module_api; api_audit_log /dev/null/there.log;'),
+      String.raw`open\(\) "/dev/null/there.log" failed \(20: Not a directory\)`,
     ],
     [plain('dyn_module_api; api_limit_except kv GET { auth_basic x; }'), '"auth_basic" requires "auth_basic_user_file" in the same block'],
     [plain('dyn_module_api; api_limit_except kvs GET { deny all; }'), 'unknown module key "kvs"'],
@@ -266,7 +266,7 @@ for (const [args, message] of [
   });
 }
 
-test.serial('srv token names a line that is no token, and changes nothing', async (t) => {
+test.serial('srv token names a line that is not a token, and changes nothing', async (t) => {
   const { file, run, text } = await tokenFile();
   const before = text();
   writeFileSync(file, `${before}garbage\n`);
@@ -280,12 +280,13 @@ test.serial('srv token names a line that is no token, and changes nothing', asyn
   writeFileSync(file, before);
 });
 
-test('a file of tokens that is a FIFO is an error, and not waited for', (t) => {
+test('a file that is a FIFO to which nobody writes, or a device, is an error, and not waited for', (t) => {
   const path = join(tempFolder(t), 'fifo');
   execFileSync('mkfifo', [path]);
   const files = new InputFiles();
   files.begin(true, undefined);
-  for (const name of [path, '/dev/zero']) t.throws(() => files.read(name), { message: 'not a regular file' });
+  t.throws(() => files.read(path), { message: 'no process writes to the named pipe' });
+  t.throws(() => files.read('/dev/zero'), { message: 'not a regular file' });
 });
 
 test.serial('srv token rejects a file that others can read', async (t) => {
@@ -328,4 +329,22 @@ test('the configurations of docs/access.md work', async (t) => {
   const { stderr } = await runSrv(t, ['-t'], MAIN, { prefix, files });
   t.regex(stderr, /test is successful/);
   t.notRegex(stderr, /\[warn\]/);
+});
+
+test('an API that every user may use as root is warned of', async (t) => {
+  if (process.getuid?.() !== 0) return t.pass();
+  const warns = async (server: string, main = MAIN): Promise<boolean> => {
+    const ctrl = `load_module modules/srv_http_sendmsg_module.so; events {} http { ${server} }`;
+    const { code, stderr } = await check(t, main, { 'conf/broker.conf': '', 'conf/ctrl.conf': ctrl, 'conf/users': '' });
+    t.is(code, 0, stderr);
+    return /\[warn\] the API requires no authentication, and the server runs as root: .*set "user", or "api_tokens"/.test(stderr);
+  };
+  const api = 'location /api { dyn_module_api; }';
+  t.true(await warns(`server { listen 127.0.0.1:%%PORT_a%%; ${api} }`));
+  t.true(await warns(`server { listen 127.0.0.1:%%PORT_a%%; ${api} }`, `user root; ${MAIN}`));
+  t.false(await warns(`server { listen 127.0.0.1:%%PORT_a%%; ${api} }`, `user nobody nogroup; ${MAIN}`));
+  t.false(await warns(`server { listen 127.0.0.1:%%PORT_a%%; api_read_only on; ${api} }`));
+  t.false(await warns(`server { listen 127.0.0.1:%%PORT_a%%; auth_basic a; auth_basic_user_file users; ${api} }`));
+  t.false(await warns(`server { listen unix:%%PREFIX%%/api.sock; ${api} }`));
+  t.false(await warns('server { listen 127.0.0.1:%%PORT_a%%; return 200; }'));
 });

@@ -1,7 +1,7 @@
 /** What the tests of access to the API have in common. */
 import { X509Certificate } from 'node:crypto';
 import { chmodSync, writeFileSync } from 'node:fs';
-import { hashOf, makeToken, printTokenLine, scopesOf } from '../../core/control/access/token-file.js';
+import { hashOf, makeToken, printTokenLine, scopesOf } from '../../core/api/access/token-file.js';
 import { selfSigned, type Certificate } from '../harness/certificate.js';
 import type { JsonResponse } from '../harness/client.js';
 import type { Scope } from '../harness/scope.js';

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, readFileSync, renameSync, statSync, writeFileSyn
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import test, { type ExecutionContext } from 'ava';
-import { hashOf, makeToken } from '../../core/control/access/token-file.js';
+import { hashOf, makeToken } from '../../core/api/access/token-file.js';
 import { selfSigned, type Certificate } from '../harness/certificate.js';
 import { connectRawTls, exchange, get, json, type JsonResponse } from '../harness/client.js';
 import { shared as sharedBy } from '../harness/scope.js';
@@ -15,9 +15,16 @@ import { followEvents } from './event-client.js';
 const shared = sharedBy(startAccessNode);
 
 /** A call on one of the listeners; `who` is the name of a token or the whole field. */
-async function call(port: string, who: Name | undefined, method: string, path: string, body?: unknown): Promise<JsonResponse> {
+async function call(
+  port: string,
+  who: Name | undefined,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<JsonResponse> {
   const { node, tokens } = await shared();
-  return json(node.srv.port(port), method, `/api/v1${path}`, body, who === undefined ? {} : authorization(tokens[who]));
+  return json(node.srv.port(port), method, `/api/v1${path}`, body, { ...headers, ...(who !== undefined && authorization(tokens[who])) });
 }
 
 const CALLS: readonly [method: string, path: string, body?: unknown][] = [
@@ -205,7 +212,7 @@ test.serial('a full disk of the audit log is logged once, and calls go on', asyn
 
 test.serial('history and audit log say who made a change, and tell no secret', async (t) => {
   const { node, tokens } = await shared();
-  const added = await call('tokens', 'shop', 'POST', MEMBERS('shop'), { server: '10.1.2.3' });
+  const added = await call('tokens', 'shop', 'POST', MEMBERS('shop'), { server: '10.1.2.3' }, { 'change-message': 'more room' });
   t.is(added.status, 201);
   const [newest] = (await call('tokens', 'reader', 'GET', '/history?limit=1')).json as { origin: string; actor: string; version: number }[];
   t.is(newest?.actor, 'shop');
@@ -222,6 +229,7 @@ test.serial('history and audit log say who made a change, and tell no secret', a
     path: `/api/v1${MEMBERS('shop')}`,
     route: '/v1/upstream_api/http/upstreams/:upstream/servers',
     status: 201,
+    message: 'more room',
     version: newest?.version,
     count: 1,
   });
@@ -426,7 +434,7 @@ test.serial('a resumed session has the certificate that it began with', async (t
   }
 });
 
-test.serial('a reload takes changes of the tokens, and a file that others can read is refused', async (t: ExecutionContext) => {
+test.serial('a reload takes changes of the tokens, and a file that others can read is rejected', async (t: ExecutionContext) => {
   const { node, tokens } = await shared();
   const file = join(node.srv.prefix, 'conf/api_tokens');
   const before = readFileSync(file, 'utf8');

@@ -1,8 +1,8 @@
-import type { Caller } from '../../core/control/access/caller.js';
-import { CallTrail, type ApiResponse } from '../../core/control/api-call.js';
-import { stepsBelow } from '../../core/control/api-path.js';
-import { ApiError } from '../../core/module/control.js';
-import type { ControlRouter } from '../../core/control/router.js';
+import type { Caller } from '../../core/api/access/caller.js';
+import { CallTrail, type ApiResponse } from '../../core/api/api-call.js';
+import { stepsBelow } from '../../core/api/api-path.js';
+import { ApiError } from '../../core/contract/control.js';
+import type { ControlRouter } from '../../core/api/router.js';
 
 export interface CallOptions {
   readonly body?: string | Buffer | undefined;

@@ -5,6 +5,7 @@ import { sharedNode, upstreams, type Node } from './node.js';
 
 const shared = sharedNode({
   http: `${upstreams('demo', 'bad', 'minimal', 'größe', 'a/b')} upstream ../demo { zone d 64k; server 127.0.0.1:1; }`,
+  controlMain: 'load_module modules/srv_http_dyn_upstream_api_module.so; load_module modules/srv_http_dyn_header_module.so;',
   workers: 1,
 });
 const guarded = sharedNode({
@@ -17,7 +18,7 @@ const strict = sharedNode({
   server: 'return 204;',
   api: `location /api/closed { deny all; dyn_module_api; } location /api/v1/kv { dyn_module_api; deny all; }
     rewrite ^/api/old/(.*)$ /api/v1/$1 break;`,
-  control: 'client_header_timeout 1s; large_client_header_buffers 4 1k; client_header_buffer_size 1k;',
+  control: 'client_header_timeout 3s; large_client_header_buffers 4 1k; client_header_buffer_size 1k;',
   workers: 1,
 });
 const SERVERS = '/api/v1/upstream_api/http/upstreams/demo/servers';
@@ -204,7 +205,7 @@ test('If-None-Match compares weakly, If-Match strongly', async (t) => {
   t.is((await node.call('POST', '/kv', { key: 'a', value: '2' }, { 'if-none-match': 'W/"x"' })).status, 200);
 });
 
-test('a data plane that is away is a 503 with Retry-After', async (t) => {
+test.serial('a data plane that is away is a 503 with Retry-After', async (t) => {
   const node = await strict();
   node.srv.signal('SIGSTOP');
   try {
@@ -215,6 +216,20 @@ test('a data plane that is away is a 503 with Retry-After', async (t) => {
     node.srv.signal('SIGCONT');
   }
   await node.ready();
+});
+
+test('a call that the data plane has no module for is answered with its load_module line', async (t) => {
+  const node = await shared();
+  for (const [path, module] of [
+    ['/dyn_ups', 'srv_http_dyn_upstream_module'],
+    ['/config/http_dyn_header', 'srv_http_dyn_header_module'],
+  ] as const) {
+    const response = await node.call('GET', path);
+    const { code, text, details } = errorOf(response);
+    t.is(`${response.status} ${code}`, '501 NotLoaded');
+    t.regex(text, new RegExp(`add "load_module modules/${module}\\.so;" to its configuration and reload$`));
+    t.deepEqual(details, [{ module, line: `load_module modules/${module}.so;` }] as never);
+  }
 });
 
 test('the statistics of an upstream are reset by POST as well', async (t) => {

@@ -43,7 +43,7 @@ test('a body that is too long ends the connection', async (t) => {
   t.truthy(await client.receive(/^HTTP\/1\.1 413 [^]*Connection: close\r\n[^]*BodyTooLarge/));
 });
 
-test('what is whole in JSON and no whole character is refused', async (t) => {
+test('what is whole in JSON and no whole character is rejected', async (t) => {
   const node = await shared();
   const answer = await get(node.srv.port('api'), '/api/v1/kv', {
     method: 'POST',

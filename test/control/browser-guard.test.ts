@@ -1,5 +1,5 @@
 import test from 'ava';
-import { BrowserGuard } from '../../core/control/browser-guard.js';
+import { BrowserGuard } from '../../core/api/browser-guard.js';
 
 function refusal(
   headers: Readonly<Record<string, string>>,

@@ -10,7 +10,7 @@ import { runSrv, startSrv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 import { errorOf } from './api-client.js';
 import { followEvents } from './event-client.js';
-import { Node, sharedNode, type NodeOptions } from './node.js';
+import { Node, sharedNode, startNode, type NodeOptions } from './node.js';
 
 const file = selfSigned('file.example');
 const inherited = certificateFor(['inherited.example'], { kind: 'rsa' });
@@ -263,7 +263,7 @@ test.serial('a server of the API keeps its certificate when its body is replaced
   const named = { listens: [at(node, 'tls')], serverNames: ['dyn.example'] };
   t.is((await node.call('PUT', '/ssl', { type: 'add', ...named, cert_info: infoOf('ecc', renewed) })).status, 200);
   const shown = (await node.call('GET', `/dyn_srv?addr_port=${at(node, 'tls')}&server_name=dyn.example`)).body;
-  t.regex(shown, /ssl_certificate_key \\?"data:\(secret\)/);
+  t.regex(shown, /ssl_certificate_key data:\(secret\)/);
   t.notRegex(shown, /PRIVATE|ssl_dynamic_certificate/);
   t.is((await node.call('PATCH', '/dyn_srv', { ...place, server_body: 'return 200 changed' })).status, 200);
   t.is(await everywhere(t, port, 'dyn.example', ECC), fingerprintOf(renewed));
@@ -299,6 +299,16 @@ test.serial('certificates are kept through kill -9 and reloads, and are rolled b
     responses.push((await get(node.srv.port('api'), `/api/v1${path}`)).body);
   const rolled = await node.call('POST', `/history/${version}/rollback?dry_run=1`, {});
   responses.push(rolled.body);
+  const short = (certificate: Certificate): string =>
+    `"data:(${new X509Certificate(certificate.cert).subject}, sha256:${fingerprintOf(certificate)})" data:(secret);`;
+  const { diff } = (await node.call('GET', '/config/drift')).json as { diff: readonly string[] };
+  t.true(diff.includes(`+ ssl_dynamic_certificate ecc ${short(second)}`), diff.join('\n'));
+  const [newest] = (await node.call('GET', '/history')).json as { changes?: { before: string; after: string }[] }[];
+  t.deepEqual(
+    newest?.changes?.map(({ before, after }) => [before, after].map((text) => text.trim())),
+    [[`ssl_dynamic_certificate ecc ${short(first)}`, `ssl_dynamic_certificate ecc ${short(second)}`]],
+  );
+  t.true(rolled.body.includes(JSON.stringify(`+ ssl_dynamic_certificate ecc ${short(first)}`)), rolled.body);
   t.is(await call('POST', `/history/${version}/rollback`, {}), 200, responses.at(-1));
   t.is(await everywhere(t, node.srv.port('tls'), 'a.example', ECC), fingerprintOf(first));
 
@@ -342,4 +352,26 @@ test.serial('certificates are kept through kill -9 and reloads, and are rolled b
     const path = join(again.srv.path('data'), name);
     if (statSync(path).isFile()) t.is(statSync(path).mode & 0o077, 0, name);
   }
+});
+
+test('a server of the file waits for its certificate: handshakes fail until the API has set one, and without it again', async (t) => {
+  const waiting = 'server { listen 127.0.0.1:%%PORT_waits%% ssl; server_name waits.example; ssl_await_certificate on; return 200 waits; }';
+  const node = await startNode(t, { ...OPTIONS, http: waiting, workers: 1 });
+  const port = node.srv.port('waits');
+  const alert = { message: /alert handshake failure/ };
+  await t.throwsAsync(connectRawTls(t, port), alert);
+  await node.srv.waitForLog(
+    /\[error\] .*no "ssl_certificate" is defined .*"ssl_await_certificate" waits for one from the API .* while SSL handshaking/,
+  );
+  t.deepEqual(
+    (await list(node)).map(({ certificates }) => certificates),
+    [[]],
+  );
+  const certificate = selfSigned('waits.example');
+  const place = { listens: [at(node, 'waits')], serverNames: ['waits.example'] };
+  const added = await node.call('PUT', '/ssl', { type: 'add', ...place, cert_info: infoOf('ecc', certificate) });
+  t.is(added.status, 200, added.body);
+  t.is(await shownTo(t, port, 'waits.example'), fingerprintOf(certificate));
+  t.is((await node.call('PUT', '/ssl', { type: 'del', ...place })).status, 200);
+  await t.throwsAsync(connectRawTls(t, port), alert);
 });

@@ -37,7 +37,7 @@ async function assertInForce(t: ExecutionContext, node: Node): Promise<void> {
   t.deepEqual(await node.list('up'), ['0 127.0.0.1:1', '1 127.0.0.1:2']);
 }
 
-test('what the API adds, changes and removes is in force at once, after a reload and after a restart', async (t) => {
+test('what the API adds, changes and removes is active at once, after a reload and after a restart', async (t) => {
   const node = await startNode(t, options);
   const listen = `listen unix:${node.srv.path('web.sock')};`;
   const calls: readonly EditCall[] = [

@@ -423,7 +423,7 @@ test('1,000 changes of addresses under load, and no request fails', async (t) =>
   await Promise.all(Array.from({ length: 8 }, client));
   dns.lie = undefined;
   t.deepEqual([...statuses.keys()], ['200']);
-  t.true((statuses.get('200') ?? 0) > 200, `${statuses.get('200')} requests`);
+  t.true((statuses.get('200') ?? 0) > 50, `${statuses.get('200')} requests`);
   const expected = MANY.map((name) => ADDRESSES[(at.get(name) ?? 0) % ADDRESSES.length] ?? '').toSorted();
   await waitFor('the last addresses', async () => (await found(site, 'load')).join() === expected.join());
   await node.upstreams('PUT', '/load/servers', []);

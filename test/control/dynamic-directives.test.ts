@@ -1,8 +1,8 @@
 /** The API changes what specs say is dynamic, and nothing else. */
 import test from 'ava';
-import { ApiError } from '../../core/module/control.js';
-import type { Edit } from '../../core/module/services.js';
-import type { Block } from '../../core/module/tree.js';
+import { ApiError } from '../../core/contract/control.js';
+import type { Edit } from '../../core/contract/transactions.js';
+import type { Block } from '../../core/contract/tree.js';
 import { tempFolder } from '../harness/temp.js';
 import { fakeMaster, find } from './fake-master.js';
 

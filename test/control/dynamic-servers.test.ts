@@ -56,7 +56,12 @@ test('a port that nobody has is open in every worker before the response, and cl
 
 test('a server with TLS and its certificate', async (t) => {
   const { cert, key } = selfSigned('localhost');
-  const node = await startNode(t, { ...MODULES, server: 'return 204;', files: { 'conf/c.pem': cert, 'conf/k.pem': key } });
+  const node = await startNode(t, {
+    ...MODULES,
+    main: `api_folders conf; ${MODULES.main}`,
+    server: 'return 204;',
+    files: { 'conf/c.pem': cert, 'conf/k.pem': key },
+  });
   const port = await freePort(t);
   const added = await node.call('POST', '/dyn_srv', {
     addr_port: `127.0.0.1:${port}`,
@@ -95,7 +100,7 @@ for (const [what, method, query, fields, expected] of [
   ['one of the file', 'PUT', '', { type: 'del', server_name: 'file.org' }, '409 ServerStatic'],
   ['an unknown one', 'PUT', '', { type: 'del', server_name: 'nobody.org' }, '404 ServerNotFound'],
 ] as const) {
-  test(`refused: ${what}`, async (t) => {
+  test(`rejected: ${what}`, async (t) => {
     const node = await shared();
     const refused = await node.call(method, `/dyn_srv${query}`, { addr_port: web(node), ...fields });
     t.is(`${refused.status} ${errorOf(refused).code}`, expected, refused.body);
@@ -120,7 +125,7 @@ for (const [what, fields, code, pointer, text] of [
   });
 }
 
-test('a body cannot move a server: PATCH refuses listen and server_name as well, with their places', async (t) => {
+test('a body cannot move a server: PATCH rejects listen and server_name as well, with their places', async (t) => {
   const node = await shared();
   const place = { addr_port: web(node), server_name: 'still.org' };
   t.is((await node.call('POST', '/dyn_srv', { ...place, server_body: 'return 200 still' })).status, 200);

@@ -5,11 +5,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { ConfigTree } from '../../core/config/tree.js';
-import { ServerChanges } from '../../core/module/server-changes.js';
-import type { Transactions } from '../../core/module/services.js';
-import type { StreamServers, StreamUpstreams } from '../../core/module/stream-servers.js';
-import type { Block } from '../../core/module/tree.js';
-import { UpstreamChanges } from '../../core/module/upstream-changes.js';
+import { ServerChanges } from '../../core/toolkit/server-changes.js';
+import type { Transactions } from '../../core/contract/transactions.js';
+import type { StreamServers, StreamUpstreams } from '../../core/contract/stream-servers.js';
+import type { Block } from '../../core/contract/tree.js';
+import { UpstreamChanges } from '../../core/toolkit/upstream-changes.js';
 import { rawBackend } from '../harness/backends.js';
 import { selfSigned } from '../harness/certificate.js';
 import { connectRawTls } from '../harness/client.js';
@@ -24,7 +24,7 @@ const MODULES = ['srv_stream_dyn_upstream', 'srv_stream_dyn_server'];
 const MEMBERS = '/upstream_api/stream/upstreams/static/servers/';
 const OPTIONS: NodeOptions = {
   http: upstreams('demo', 'only_http'),
-  main: `${[...MODULES, 'srv_http_config'].map((name) => `load_module modules/${name}_module.so;`).join(' ')}
+  main: `api_folders conf; ${[...MODULES, 'srv_http_config'].map((name) => `load_module modules/${name}_module.so;`).join(' ')}
     stream {
       upstream static { zone static 64k; server 127.0.0.1:9; }
       upstream stated { zone stated 64k; state data/stated.state; }
@@ -223,18 +223,18 @@ for (const [what, method, path, body, expected] of [
   ],
   ['a server that is not there', 'PUT', '/stream_srv', { type: 'del', addr_port: '127.0.0.1:1 udp' }, '404 ServerNotFound'],
 ] as const) {
-  test(`refused: ${what}`, async (t) => {
+  test(`rejected: ${what}`, async (t) => {
     t.is(await refusal(await theNode(), method, path, body), expected);
   });
 }
 
-test('refused: a directive of http is told to be one', async (t) => {
+test('rejected: a directive of http is told to be one', async (t) => {
   const body = { upstream_name: 'x', upstream_body: 'zone x 64k; server 127.0.0.1:9; keepalive 4' };
   const { body: text } = await (await theNode()).call('POST', '/dyn_stream_ups', body);
   t.regex(text, /"keepalive\\?" directive is not allowed here.*it may stand in: upstream of http"/);
 });
 
-test('refused: udp as an option, which is a part of the address', async (t) => {
+test('rejected: udp as an option, which is a part of the address', async (t) => {
   const node = await theNode();
   for (const addr_port of ['127.0.0.1:1', '127.0.0.1:1 udp']) {
     const body = { addr_port, listen_option: 'reuseport udp', server_body: 'proxy_pass static' };
@@ -244,7 +244,7 @@ test('refused: udp as an option, which is a part of the address', async (t) => {
   }
 });
 
-test('refused: a server of the file, and one that is there', async (t) => {
+test('rejected: a server of the file, and one that is there', async (t) => {
   const node = await theNode();
   const addr_port = `127.0.0.1:${node.srv.port('file')}`;
   t.is(await refusal(node, 'PUT', '/stream_srv', { type: 'del', addr_port }), '409 ServerStatic');
@@ -326,7 +326,7 @@ for (const [what, method, path, body, expected] of [
   ['a member that is not there', 'PATCH', '99', { weight: 2 }, '404 UpstreamServerNotFound'],
   ['an id that is none', 'GET', 'x', undefined, '400 UpstreamBadServerId'],
 ] as const) {
-  test(`members: refused: ${what}`, async (t) => {
+  test(`members: rejected: ${what}`, async (t) => {
     const node = await theNode();
     if (expected.endsWith('EntryExists')) await node.call('POST', MEMBERS, { server: '127.0.0.1:9', down: true });
     t.is(await refusal(node, method, `${MEMBERS}${path}`, body), expected);
@@ -357,7 +357,7 @@ test('one transaction makes an upstream and servers that pass to it; all or noth
   t.is(await (await datagramClient(t, port)).ask('x'), 'x');
 });
 
-test('without a stream block there is nothing to list, and additions are refused', async (t) => {
+test('without a stream block there is nothing to list, and additions are rejected', async (t) => {
   const { root: tree } = ConfigTree.empty;
   const fake = { tree, version: 1, apply: async (build: (before: Block) => unknown) => build(tree), read: () => ({}) };
   const transactions = fake as unknown as Transactions;

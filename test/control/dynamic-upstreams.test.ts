@@ -74,9 +74,17 @@ for (const [what, call, expected] of [
   [
     'a zone of another upstream',
     ['POST', '', { upstream_name: 'wrong', upstream_body: 'zone fixed 128k; server 127.0.0.1:1' }],
-    '400 ConfigError',
+    '400 InvalidField',
   ],
+  [
+    'a zone of another upstream, without a size',
+    ['POST', '', { upstream_name: 'wrong', upstream_body: 'zone fixed; server 127.0.0.1:1' }],
+    '400 InvalidField',
+  ],
+  ['a zone of another upstream later', ['PATCH', '/used?force=1', { upstream_body: 'zone fixed 64k' }], '400 InvalidField'],
   ['no name', ['POST', '', { upstream_name: '', upstream_body: ZONE }], '400 InvalidField'],
+  ['a name that is a step of a path', ['POST', '', { upstream_name: '..', upstream_body: ZONE }], '400 InvalidField'],
+  ['the same of one part', ['POST', '', { upstream_name: '.', upstream_body: ZONE }], '400 InvalidField'],
   ['one of the file', ['PUT', '', { type: 'del', upstream_name: 'fixed' }], '409 UpstreamStatic'],
   ['a change of one of the file', ['PATCH', '/fixed', { upstream_body: 'zone fixed 64k; least_conn' }], '409 UpstreamStatic'],
   ['an unknown one', ['PUT', '', { type: 'del', upstream_name: 'nobody' }], '404 UpstreamNotFound'],
@@ -87,7 +95,7 @@ for (const [what, call, expected] of [
     '507 SharedPoolExhausted',
   ],
 ] as const) {
-  test(`refused: ${what}`, async (t) => {
+  test(`rejected: ${what}`, async (t) => {
     const node = await shared();
     const [method, path, body] = call;
     const response = await node.call(method, `/dyn_ups${path}`, body);

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
-import { ERROR_CODES, type ErrorCode } from '../../core/control/error-codes.js';
+import { ERROR_CODES, type ErrorCode } from '../../core/api/error-codes.js';
 import { findInstallation } from '../../core/kernel/installation.js';
 
 const root = findInstallation().root;

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { EventRecord } from '../../core/control/event-record.js';
-import { CertificateWatch } from '../../core/module/tls/certificate-watch.js';
+import { EventRecord } from '../../core/api/event-record.js';
+import { CertificateWatch } from '../../core/toolkit/tls/certificate-watch.js';
 import { selfSigned } from '../harness/certificate.js';
 
 const DAY = 86_400_000;

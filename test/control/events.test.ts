@@ -49,7 +49,7 @@ const shared = sharedNode({
   files: { 'conf/tls.pem': tls.cert, 'conf/tls.key': tls.key, 'modules/acme.js': ACME },
 });
 
-test.serial('a change is told with its version, its origin and what it changed; a dry run and a failed change are not', async (t) => {
+test.serial('a change is reported with its version, its origin and what it changed; a dry run and a failed change are not', async (t) => {
   const node = await shared();
   const client = await followEvents(t, node.srv.port('api'));
   t.is(client.response.statusCode, 200);
@@ -57,21 +57,28 @@ test.serial('a change is told with its version, its origin and what it changed; 
   t.is(client.response.headers['cache-control'], 'no-store');
   await node.upstreams('POST', '/demo/servers/?dry_run=1', { server: '10.0.0.9:80' });
   await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:1' });
-  const { status, json } = await node.upstreams('POST', '/demo/servers/', { server: '10.0.0.1:80', weight: 3 });
+  const { status, json } = await node.upstreams(
+    'POST',
+    '/demo/servers/',
+    { server: '10.0.0.1:80', weight: 3 },
+    { 'change-message': 'more' },
+  );
   t.is(status, 201);
   const { data, id, time } = await client.event('config.changed');
   t.deepEqual(data['diff'], ['http / upstream demo', '+ server 10.0.0.1:80 weight=3;']);
   t.regex(String(data['origin']), /^[0-9a-f]{32}$/);
   t.is(data['actor'], 'anonymous');
+  t.is(data['message'], 'more');
   t.true(Math.abs(Date.parse(time) - Date.now()) < 60_000);
   t.true(client.text.includes(`id: ${id}\nevent: config.changed\ndata: {"id":"${id}"`));
   await node.upstreams('DELETE', `/demo/servers/${(json as { id: number }).id}`);
   const removed = await client.event('config.changed', { version: Number(data['version']) + 1 });
   t.deepEqual(removed.data['diff'], ['http / upstream demo', '- server 10.0.0.1:80 weight=3;']);
+  t.false('message' in removed.data);
   t.is(client.events.length, 2);
 });
 
-test.serial('a long change is told in part', async (t) => {
+test.serial('a long change is reported in part', async (t) => {
   const node = await shared();
   const client = await followEvents(t, node.srv.port('api'));
   const members = await node.members();
@@ -85,7 +92,7 @@ test.serial('a long change is told in part', async (t) => {
   await node.upstreams('PUT', '/demo/servers/', members);
 });
 
-test.serial('the state of a member is told with the reason, whoever has changed it', async (t) => {
+test.serial('the state of a member is reported with the reason, whoever has changed it', async (t) => {
   const node = await shared();
   const client = await followEvents(t, node.srv.port('api'), '?types=member.state');
   const server = `127.0.0.1:${node.srv.port('member')}`;
@@ -160,7 +167,7 @@ test.serial('a client that comes back gets what it missed; without its event it 
   await stranger.event('server.started');
 });
 
-test.serial('a certificate that ends soon is told of when it comes into force', async (t) => {
+test.serial('a certificate that ends soon is told of when it takes effect', async (t) => {
   const node = await shared();
   const client = await followEvents(t, node.srv.port('api'), '?types=certificate.*', { 'Last-Event-ID': 'x' });
   const { data } = await client.event('certificate.expiring');

@@ -1,7 +1,7 @@
 /** `GET /v1/explain`: what it says of a request is what becomes of it. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import test from 'ava';
-import type { Explanation } from '../../core/module/explain.js';
+import type { Explanation } from '../../core/contract/explain.js';
 import { httpBackend } from '../harness/backends.js';
 import { get, type HttpResponse } from '../harness/client.js';
 import { shared, type Scope } from '../harness/scope.js';
@@ -276,7 +276,7 @@ test.serial('members are chosen by what follows from the request, and not guesse
   );
 });
 
-/** Whether a path would be for a location that is alone, by what nginx says of modifiers. */
+/** True if a path would be for a location that is alone, by what nginx says of modifiers. */
 function fits(location: string, uri: string): boolean {
   const [first = '', name] = location.split(' ');
   if (name === undefined) return uri.startsWith(first);
@@ -326,7 +326,7 @@ test.serial('the steps say which directives did what', async (t) => {
   t.regex(await steps('/rated/?key=k'), /response: limit_rate 100k bytes a second/);
   t.regex(await steps('/img/'), /preaccess: limit_conn held 100: key "a\.org" has 0 now/);
   t.regex(await steps('/files/text'), /precontent: try_files \$uri \$uri\.txt @app: there is a file for "\/files\/text\.txt"/);
-  t.regex(await steps('/get/x', { method: 'DELETE' }), /location: the settings of limit_except are in force: DELETE/);
+  t.regex(await steps('/get/x', { method: 'DELETE' }), /location: the settings of limit_except apply: DELETE/);
   t.regex(await steps('/faulty/x?fail=1'), /precontent: aborts 100 % of the requests with 418/);
   t.regex(
     await steps('/', { host: 'real.org', headers: { 'x-real-ip': '192.0.2.1' } }),
@@ -352,7 +352,7 @@ test.serial('an explanation counts nothing: the limit is as it was', async (t) =
   t.deepEqual((await node.upstreams('GET', '/hashed')).json, before);
 });
 
-test.serial('a change of the API is explained as it is in force', async (t) => {
+test.serial('a change of the API is explained as it is active', async (t) => {
   const { node } = await shared_();
   t.is((await node.upstreams('POST', '/byaddr/servers', { server: '127.0.0.9:1', down: true })).status, 201);
   const { members } = (await explain(node, '/addr/')).upstream!;
@@ -380,7 +380,7 @@ test.serial('errors name the parameter and say what to do', async (t) => {
     [`${query(node, '/', {})}&listen=127.0.0.1:2`, '?listen', /nothing listens on 127\.0\.0\.1:2/],
     [`${query(node, '/', {})}&listen=x`, '?listen', /host not found in "x"/],
     [`${query(node, '/', {})}&client=x`, '?client', /invalid client address "x": an IP address/],
-    [`${query(node, '/', {})}&header=x`, '?header', /"x" is no header: write it as Name: value/],
+    [`${query(node, '/', {})}&header=x`, '?header', /"x" is not a header field: write it as Name: value/],
     [`${query(node, '/', {})}&header=a%20b:c`, '?header', /invalid header name "a b"/],
     [query(node, '/', { method: 'G T' }), '?method', /invalid method "G T": a word like GET/],
     [`${query(node, '/', {})}&colour=red`, '?colour', /unknown parameter/],

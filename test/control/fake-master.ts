@@ -1,22 +1,22 @@
 import type { ExecutionContext } from 'ava';
 import { ConfigErrors } from '../../core/config/errors.js';
 import { parseText } from '../../core/config/parser.js';
-import { exactTree } from '../../core/module/print.js';
+import { exactTree } from '../../core/contract/print.js';
 import { SpecRegistry } from '../../core/config/registry.js';
 import { ConfigTree, IdSource, type TreeOperation } from '../../core/config/tree.js';
 import { validate } from '../../core/config/validate.js';
-import { effectiveTree, type Effective } from '../../core/control/effective-tree.js';
-import { ParticipantGone, type Participant } from '../../core/control/participant.js';
-import { Staging } from '../../core/control/staging.js';
-import { Store } from '../../core/control/store.js';
-import type { MasterInstance, TransactionLimits } from '../../core/control/transaction-options.js';
-import { TransactionQueue } from '../../core/control/transactions.js';
-import { flag, number, param, path, rest, size, text } from '../../core/module/args.js';
-import type { ArgContext } from '../../core/module/spec.js';
-import type { Edit } from '../../core/module/services.js';
-import { directive } from '../../core/module/spec.js';
-import type { Block, Directive } from '../../core/module/tree.js';
-import { upstreamDirectives } from '../../core/module/upstream.js';
+import { effectiveTree, type Effective } from '../../core/changes/effective-tree.js';
+import { ParticipantGone, type Participant } from '../../core/changes/participant.js';
+import { Staging } from '../../core/changes/staging.js';
+import { Store } from '../../core/changes/store.js';
+import type { MasterInstance, TransactionLimits } from '../../core/changes/transaction-options.js';
+import { TransactionQueue } from '../../core/changes/transactions.js';
+import { flag, number, param, path, rest, size, text } from '../../core/contract/args.js';
+import type { ArgContext } from '../../core/contract/spec.js';
+import type { Edit } from '../../core/contract/transactions.js';
+import { directive } from '../../core/contract/spec.js';
+import type { Block, Directive } from '../../core/contract/tree.js';
+import { upstreamDirectives } from '../../core/toolkit/upstream.js';
 import { MemoryLog } from './memory-log.js';
 
 const first = ({ args }: Directive): string => args[0]?.text ?? '';
@@ -112,9 +112,9 @@ export interface FakeMaster {
   readonly effective: Effective;
   /** What `reload` loads. */
   parse(config: string): { tree: ConfigTree; modules: FakeInstance['modules'] };
-  /** The tree in force as text. */
+  /** The current tree as text. */
   readonly printed: () => string;
-  /** The difference between a configuration and what would be in force with it. */
+  /** The difference between a configuration and what would be active with it. */
   readonly drift: (config: string) => readonly string[];
   /** As a kill would: nothing is written any more. */
   readonly kill: () => void;

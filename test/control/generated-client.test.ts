@@ -79,7 +79,7 @@ type Document = { readonly components: { readonly schemas: Readonly<Record<strin
 
 /** One server for both clients, which look at members of their own. */
 const served = shared(async (scope) => {
-  const node = await startNode(scope, { main: shippedModules('srv.conf'), controlMain: shippedModules('srv_ctrl.conf'), workers: 1 });
+  const node = await startNode(scope, { main: shippedModules('api.conf'), controlMain: shippedModules('api_control.conf'), workers: 1 });
   const port = node.srv.port('api');
   return { base: `http://127.0.0.1:${port}/api`, document: (await get(port, '/api/v1/openapi.json')).body };
 });

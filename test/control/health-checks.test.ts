@@ -62,6 +62,22 @@ const site = started(async (t): Promise<Site> => {
   return { node, members, stream: { echo, admin }, options };
 });
 
+// Before the others, which ask the API all the time.
+test.serial('downstart is when the member failed, also if nobody asks the API meanwhile', async (t) => {
+  const { node, members } = await site();
+  const [one] = members.slow;
+  await waitFor('checks', () => one.checks >= 5);
+  const before = Date.now();
+  one.status = 500;
+  await waitFor('the other member alone', async () => (await responders(node, 'slow')) === 'two');
+  const [peer] = await peers(node, 'slow');
+  t.is(peer?.state, 'unhealthy');
+  const failedAt = Date.parse(peer?.downstart ?? '');
+  t.true(failedAt >= before && failedAt <= Date.now(), `${before} ${failedAt}`);
+  one.status = 200;
+  await states(node, 'slow', 'up', 'up');
+});
+
 test('a member that fails its checks gets no request in any worker, and is back when it passes them', async (t) => {
   const { node, members } = await site();
   const [one] = members.flip;
@@ -457,7 +473,7 @@ test('members of a stream upstream are checked as well', async (t) => {
   t.is((await node.call('DELETE', '/hc/stcp/both')).status, 204);
 });
 
-test('checks survive kill -9, with what they know begun anew', async (t) => {
+test('checks survive kill -9, with what they know begun again', async (t) => {
   const backend = await member(t, 'one');
   const options = {
     main: MODULE,

@@ -9,7 +9,7 @@ import { RandomChanges } from './random-changes.js';
 const SETTINGS = 'load_module modules/srv_http_dyn_header_module.so; load_module modules/srv_http_dyn_proxy_pass_module.so;';
 const MODULES = {
   main: `load_module modules/srv_http_config_module.so; load_module modules/srv_http_location_module.so; ${SETTINGS}`,
-  controlMain: `load_module modules/srv_http_config_api_module.so; load_module modules/srv_http_history_api_module.so;
+  controlMain: `load_module modules/srv_http_config_api_module.so; load_module modules/srv_http_transactions_api_module.so; load_module modules/srv_http_history_api_module.so;
     load_module modules/srv_http_location_api_module.so; ${SETTINGS}`,
 };
 const RANDOM = `
@@ -104,6 +104,47 @@ test.serial('changes are listed, the newest first, with who made them', async (t
   t.regex(String(page.headers['link']), /rel="next"/);
 });
 
+test.serial('a change has the message of its caller, also a transaction and a rollback', async (t) => {
+  const node = await shared();
+  const message = 'Lager für März: größer 😀';
+  // Header fields are bytes.
+  const headers = { 'change-message': Buffer.from(message).toString('latin1') };
+  const latest = async () => ((await node.call('GET', '/history?limit=1')).json as { message?: string; version: number }[])[0];
+  const path = '/upstream_api/http/upstreams/list/servers';
+  t.is((await node.call('POST', path, { server: '10.0.0.6' }, headers)).status, 201);
+  const first = await latest();
+  t.is(first?.message, message);
+  const calls = [{ method: 'PATCH', path: `/v1${path}/10.0.0.6`, body: { weight: 2 } }];
+  t.is((await node.call('POST', '/transactions', { calls }, { 'change-message': 'both' })).status, 200);
+  t.is((await latest())?.message, 'both');
+  t.is((await node.call('POST', `/history/${first?.version}/rollback`, undefined, { 'change-message': 'back' })).status, 200);
+  t.is((await latest())?.message, 'back');
+  t.is((await node.call('DELETE', `${path}/10.0.0.6`, undefined, { 'change-message': '' })).status, 200);
+  t.false('message' in ((await latest()) ?? {}));
+});
+
+test.serial('a message that is long or more than one line is rejected, and nothing is changed', async (t) => {
+  const node = await shared();
+  const before = await version(node);
+  for (const [message, said] of [
+    ['x'.repeat(201), 'must not have more than 200 characters'],
+    ['a\tb', 'must be one line without control characters'],
+    [Buffer.from('a\u2028b').toString('latin1'), 'must be one line without control characters'],
+    [Buffer.from('a\u202eb').toString('latin1'), 'must be one line without control characters'],
+    [Buffer.from('\u0085').toString('latin1'), 'must be one line without control characters'],
+    ['gr\u00fcn', 'must be UTF-8'],
+  ] as const) {
+    const rejected = await node.upstreams('POST', '/list/servers', { server: '10.0.0.5', weight: 0 }, { 'change-message': message });
+    t.deepEqual(errorOf(rejected).details, [
+      { pointer: 'Change-Message', message: said },
+      { pointer: '/weight', message: 'must be >= 1' },
+    ]);
+  }
+  t.is(await version(node), before);
+  const longest = { 'change-message': Buffer.from('ü'.repeat(200)).toString('latin1') };
+  t.is((await node.upstreams('POST', '/list/servers?dry_run=1', { server: '10.0.0.5' }, longest)).status, 200);
+});
+
 test.serial('a rollback takes back members that came, went and changed, and itself', async (t) => {
   const node = await shared();
   const before = await node.members('back');
@@ -137,14 +178,14 @@ test.serial('locations come back with what was changed in them', async (t) => {
   t.is((await node.web('/')).body, 'file');
 });
 
-test.serial('a dry run shows the way back and does not go it; unknown versions are refused', async (t) => {
+test.serial('a dry run shows the way back and does not go it; unknown versions are rejected', async (t) => {
   const node = await shared();
   const start = await version(node);
   await node.upstreams('POST', '/dry/servers', { server: '10.0.0.1' });
   const dry = await rollback(node, start, '?dry_run=1');
   t.deepEqual(dry.json, { dry_run: true, diff: ['http / upstream dry', '- server 10.0.0.1:80;'] });
   t.is((await node.members('dry')).length, 3);
-  t.is(errorOf(await rollback(node, 999_999)).code, 'VersionNotFound');
+  for (const unknown of [999_999, 0]) t.is(errorOf(await rollback(node, unknown)).code, 'VersionNotFound');
   t.is(errorOf(await rollback(node, 'x')).code, 'InvalidField');
 });
 
@@ -350,7 +391,7 @@ test('what is as the file has it again follows the file again', async (t) => {
   t.is(await version(node), newest, 'nothing was changed');
 });
 
-test.serial('a rollback can be made to depend on what is in force', async (t) => {
+test.serial('a rollback can be made to depend on the current configuration', async (t) => {
   const node = await shared();
   const start = await version(node);
   await node.upstreams('POST', '/dry/servers', { server: '10.0.0.2' });

@@ -2,8 +2,8 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { ConfigErrors } from '../../core/config/errors.js';
-import type { Edit } from '../../core/module/services.js';
-import type { Block, Directive } from '../../core/module/tree.js';
+import type { Edit } from '../../core/contract/transactions.js';
+import type { Block, Directive } from '../../core/contract/tree.js';
 import { tempFolder } from '../harness/temp.js';
 import { add, fakeMaster, find, members, remove, replace, restart } from './fake-master.js';
 
@@ -186,7 +186,7 @@ test('whole blocks, single settings and list entries are journalled as well', as
 
 const one = (root: Block): Edit[] => [{ op: 'remove', target: find(root, 'allow') }];
 
-test('equal lines are told apart', async (t) => {
+test('equal lines are distinguished', async (t) => {
   const config = 'http { vhost { server_name a.org; location / { allow x; allow x; allow x; } } }';
   const folder = tempFolder(t);
   const master = await fakeMaster(t, { config, folder });
@@ -358,7 +358,7 @@ test('of two equal lines the first stays the first', async (t) => {
 
 const inDemo = (root: Block): Directive => find(root, 'upstream', 'demo');
 
-test('without the store everything is as the files say, and ids begin anew', async (t) => {
+test('without the store everything is as the files say, and ids begin again', async (t) => {
   const folder = tempFolder(t, { 'demo.state': 'server 10.0.0.7:80;\n' });
   const config = CONFIG.replace('http {', 'http { upstream kept { zone kept 64k; state demo.state; }');
   const master = await fakeMaster(t, { config, folder });

@@ -1,6 +1,6 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { jsonErrorAt } from '../../core/control/json-position.js';
+import { jsonErrorAt } from '../../core/api/json-position.js';
 
 test('the place of an error is named', (t) => {
   const cases: [string, number][] = [

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { KeyValueCopy } from '../../core/control/key-value-copy.js';
-import { MasterKeyValue } from '../../core/control/key-value.js';
-import { ParticipantGone } from '../../core/control/participant.js';
-import { Staging } from '../../core/control/staging.js';
-import { Store } from '../../core/control/store.js';
+import { KeyValueCopy } from '../../core/changes/key-value-copy.js';
+import { MasterKeyValue } from '../../core/changes/key-value.js';
+import { ParticipantGone } from '../../core/changes/participant.js';
+import { Staging } from '../../core/changes/staging.js';
+import { Store } from '../../core/changes/store.js';
 import { ConfigTree } from '../../core/config/tree.js';
 import { tempFolder } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
@@ -64,7 +64,7 @@ test('a pair is in every worker and on disk when the API responds', async (t) =>
   t.is(again.worker.copy.get('color'), undefined);
 });
 
-test('compare and set: a version names one value for ever', async (t) => {
+test('compare and set: a version names one value forever', async (t) => {
   const { master } = pairs(t);
   await master.set('a', '1');
   const version = master.version('a');

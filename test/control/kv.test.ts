@@ -49,6 +49,23 @@ test.serial('keys are listed by their prefix, in pages', async (t) => {
   t.deepEqual((await node.call('GET', '/kv?prefix=a/&after=a/1')).json, [{ key: 'a/2', value: 'a/2' }]);
 });
 
+test.serial('the ETag of a list changes with every pair, and is a condition for writes', async (t) => {
+  const node = await shared();
+  const etag = async (query = ''): Promise<string> => String((await node.call('GET', `/kv${query}`)).headers['etag']);
+  const first = await etag();
+  t.is(await etag('?prefix=a/&limit=1'), first);
+  const set = (key: string, version: string) => node.call('POST', '/kv', { key, value: 'x' }, { 'if-match': version });
+  t.is((await set('tagged', first)).status, 200);
+  const second = await etag();
+  t.is((await set('tagged', first)).status, 412);
+  t.is((await set('tagged', second)).status, 200);
+  const third = await etag();
+  t.is((await node.call('DELETE', '/kv?key=tagged')).status, 200);
+  const fourth = await etag();
+  t.is((await set('tagged', third)).status, 412);
+  t.is(new Set([first, second, third, fourth]).size, 4);
+});
+
 test.serial('a key that is deleted is gone', async (t) => {
   const node = await shared();
   t.is((await node.call('DELETE', '/kv?key=color')).status, 200);
@@ -59,7 +76,7 @@ test.serial('a key that is deleted is gone', async (t) => {
   t.is(errorOf(await node.call('DELETE', '/kv?key=color')).code, 'KeyNotFound');
 });
 
-test.serial('wrong calls are refused with every reason', async (t) => {
+test.serial('wrong calls are rejected with every reason', async (t) => {
   const node = await shared();
   const wrong = await node.call('POST', '/kv', { key: '', value: 5, ttl: 'soon', colour: 1 });
   t.is(wrong.status, 400);
@@ -156,7 +173,7 @@ test.serial('compare and set, dry runs and the end of a ttl', async (t) => {
   await waitFor('the end of less than a millisecond', async () => (await node.web()).body === '[]');
 });
 
-test.serial('a key that expires is gone in every worker and in the list, and can be set anew by who needs it to be new', async (t) => {
+test.serial('a key that expires is gone in every worker and in the list, and can be set again by who needs it to be new', async (t) => {
   const node = await shared();
   await node.call('PUT', '/kv/keys/color', { value: 'brief', ttl: '300ms' });
   const responses = (): Promise<string[]> => Promise.all(Array.from({ length: 12 }, async () => (await node.web()).body));
@@ -206,7 +223,7 @@ test.serial('a value cannot add lines to a head', async (t) => {
   t.is(answer.headers['x-evil'], undefined);
 });
 
-test('dyn_kv_conf sets limits and the folder; Redis and nonsense are refused in words', async (t) => {
+test('dyn_kv_conf sets limits and the folder; Redis and nonsense are rejected in words', async (t) => {
   const http = 'dyn_kv_conf conf/kv.conf;';
   const node = await startNode(t, {
     http,

@@ -42,7 +42,7 @@ test('a list of 32,000 members is taken, also as it is shown, which is longer th
   for (const { body } of await Promise.all(Array.from({ length: 16 }, () => node.web()))) t.is(body, 'one');
 });
 
-test('a list that the heap of the workers cannot hold is refused, and everything goes on', async (t) => {
+test('a list that the heap of the workers cannot hold is rejected, and everything goes on', async (t) => {
   const node = await startNode(t, {
     main: 'worker_heap_size 32m;',
     http: 'upstream demo { zone demo 8m; server 127.0.0.1:%%PORT_one%%; } server { listen 127.0.0.1:%%PORT_one%%; return 200 "one"; }',

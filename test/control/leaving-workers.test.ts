@@ -34,7 +34,7 @@ const request = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r
 /** What is left of it. */
 const rest = (path: string): string => request(path).slice(1);
 
-test('an acknowledged change is in force in workers that are leaving, too', async (t) => {
+test('an acknowledged change is active in workers that are leaving, too', async (t) => {
   const { node, connections } = await leaving(t);
   t.is((await node.call('POST', '/kv', { key: 'color', value: 'red' })).status, 200);
   t.is((await node.upstreams('PUT', '/demo/servers/', [{ server: `127.0.0.1:${node.srv.port('two')}` }])).status, 200);
@@ -46,7 +46,7 @@ test('an acknowledged change is in force in workers that are leaving, too', asyn
   await node.srv.waitForLog(/(worker \d exited with code 0[^]*){3}/);
 });
 
-test('a reload is in force in workers that are leaving, which open no socket for it', async (t) => {
+test('a reload is active in workers that are leaving, which open no socket for it', async (t) => {
   const { node, connections } = await leaving(t);
   const http = `${OPTIONS.http} server { listen 127.0.0.1:%%PORT_more%%; return 200 "more"; }`;
   await reload(node, { http, server: 'return 200 "again";' }, 2);

@@ -88,7 +88,7 @@ test('proxy_pass has a field of its own; locations may be nested, and changed in
   t.is(await nested.body('/a/b'), 'old');
 });
 
-/** Bodies that are refused, and what is said of them. */
+/** Bodies that are rejected, and what is said of them. */
 const REFUSED: readonly (readonly [what: string, body: string, message: RegExp, place?: object])[] = [
   ['the end of its block', 'return 200; } location /evil { return 200', /unexpected "\}"/, { line: 1, column: 13 }],
   ['a block of another level', 'server { listen 1; }', /"server" directive is not allowed here/, { line: 1, column: 1 }],
@@ -102,7 +102,7 @@ const REFUSED: readonly (readonly [what: string, body: string, message: RegExp, 
 ];
 
 for (const [what, location_body, message, place] of REFUSED) {
-  test(`a body is refused: ${what}`, async (t) => {
+  test(`a body is rejected: ${what}`, async (t) => {
     const refused = await (await site('body')).add({ location_rule: '', location_name: '/x', location_body });
     t.is(`${refused.status} ${errorOf(refused).code}`, '400 ConfigError', refused.body);
     const [detail] = errorOf(refused).details;
@@ -113,7 +113,32 @@ for (const [what, location_body, message, place] of REFUSED) {
   });
 }
 
-test('all errors of all locations are told, and nothing is added', async (t) => {
+test('errors in fields other than a body name the field', async (t) => {
+  const body = await site('body');
+  const nested = {
+    location_rule: '',
+    location_name: '/2',
+    locations: [{ location_rule: '~', location_name: '/2/[', proxy_pass: 'http://a' }],
+  };
+  for (const [location, pointer, message] of [
+    [{ location_rule: '', location_name: '/1', proxy_pass: 'ftp://a' }, '/locations/1/proxy_pass', /^invalid URL prefix$/],
+    [{ location_rule: '', location_name: '/1', proxy_pass: 'http://127.0.0.1:99999' }, '/locations/1/proxy_pass', /^invalid port/],
+    [{ location_rule: '', location_name: '/1', proxy_pass: 'http://$no_such' }, '/locations/1/proxy_pass', /^unknown "no_such" variable$/],
+    [{ location_rule: '~', location_name: '/1', proxy_pass: 'http://127.0.0.1/uri' }, '/locations/1/proxy_pass', /URI part/],
+    [{ location_rule: '~', location_name: '/(1' }, '/locations/1/location_name', /^invalid regular expression/],
+    [nested, '/locations/1/locations/0/location_name', /^invalid regular expression/],
+  ] as const) {
+    const refused = await body.add({ location_rule: '', location_name: '/0', location_body: 'return 200' }, location);
+    t.is(`${refused.status} ${errorOf(refused).code}`, '400 ConfigError', refused.body);
+    const [detail] = errorOf(refused).details;
+    t.is(detail?.pointer, pointer, refused.body);
+    t.regex(detail?.message ?? '', message);
+  }
+  const patched = await body.call('PATCH', { location_rule: '', location_name: '/', proxy_pass: 'ftp://a' }, '?force=1');
+  t.is(errorOf(patched).details[0]?.pointer, '/proxy_pass', patched.body);
+});
+
+test('all errors of all locations are reported, and nothing is added', async (t) => {
   const body = await site('body');
   const refused = await body.add(
     { location_rule: '', location_name: '/1', location_body: 'foo;' },
@@ -176,7 +201,8 @@ test('a location of the file is changed and removed only by force, and is back w
   t.deepEqual(await name.list(), []);
 });
 
-test('locations are listed with their text, of one server or in pages of all', async (t) => {
+// Before the others, which change what all pages list.
+test.serial('locations are listed with their text, of one server or in pages of all', async (t) => {
   const list = await site('list');
   await list.add({
     location_rule: '^~',

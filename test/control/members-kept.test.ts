@@ -7,7 +7,7 @@ import { errorOf } from './api-client.js';
 import { nodeConf, sharedNode, startNode, type Node } from './node.js';
 import { stateLines } from './state-lines.js';
 
-/** What `-T` prints of the difference between the file and what is in force in an upstream. */
+/** What `-T` prints of the difference between the file and the current configuration in an upstream. */
 async function driftOf(t: ExecutionContext, { srv }: Node, upstream: string): Promise<string[]> {
   const { stdout } = await runSrv(t, ['-T'], undefined, { prefix: srv.prefix });
   const lines = stdout.split('\n').filter((line) => line !== '');
@@ -112,7 +112,7 @@ test('members of a state file are read, written back, and keep their ids', async
   t.deepEqual(await again.list(), ['2 127.0.0.1:3', '4 127.0.0.1:5']);
 });
 
-test('a state file that went missing is told at a reload, a test and a start', async (t) => {
+test('a state file that went missing is reported at a reload, a test and a start', async (t) => {
   const http = 'upstream demo { zone demo 256k; state demo.state; }';
   const node = await startNode(t, { http });
   const missing =
@@ -143,7 +143,7 @@ test.serial('changes in an upstream that has no zone any more stay, and the log 
   const node = await shared();
   await node.upstreams('PATCH', '/zoneless/servers/0', { weight: 5 });
   await edit(node, { zoneless: 'upstream zoneless { server 127.0.0.1:1; }' });
-  t.regex(await reload(node), /\[warn\].* http \/ upstream zoneless has no zone any more, and API changes in it stay in force/);
+  t.regex(await reload(node), /\[warn\].* http \/ upstream zoneless has no zone any more, and API changes in it stay active/);
   t.is(errorOf(await node.upstreams('GET', '/zoneless/servers/0')).code, 'UpstreamStatic');
   await edit(node, { zoneless: 'upstream zoneless { server 127.0.0.1:1 weight=5; }' });
   t.deepEqual(await driftOf(t, node, 'zoneless'), []);
@@ -184,7 +184,7 @@ test.serial('the line of a removed member is shown as the file has it now', asyn
   t.deepEqual(await node.list('removed'), ['0 127.0.0.1:1']);
 });
 
-test('a state file that could not keep its members is refused', async (t) => {
+test('a state file that could not keep its members is rejected', async (t) => {
   const check = async (groups: string) =>
     (
       await runSrv(

@@ -178,7 +178,7 @@ test('a member is added, changed and removed', async (t) => {
   t.is((next.json as { id: number }).id, 4);
 });
 
-test('wrong members are refused for every reason, with all reasons, and change nothing', async (t) => {
+test('wrong members are rejected for every reason, with all reasons, and change nothing', async (t) => {
   const node = await shared();
   const before = await node.members('wrong');
   const post = async (body: unknown) => {
@@ -295,7 +295,7 @@ test.serial('a replacement with errors is rejected with all of them, and changes
   t.deepEqual(await node.list(), [`1 ${two}`]);
 });
 
-test.serial('what counts is the address, not the id that stands beside it', async (t) => {
+test.serial('what counts is the address, not the id that is beside it', async (t) => {
   const { node } = await replaced();
   await node.upstreams('PUT', '/demo/servers/', [{ id: 1, server: '10.0.0.9:80' }]);
   t.deepEqual(await node.list(), ['2 10.0.0.9:80']);
@@ -346,7 +346,7 @@ test('figures are real, and are set to zero on demand while the members stay', a
   t.is((await node.members()).length, 1);
 });
 
-test('a change is in force in every worker when the API responds', async (t) => {
+test('a change is active in every worker when the API responds', async (t) => {
   const backends = await Promise.all(['one', 'two'].map((name) => httpBackend(t, (_, response) => response.end(name))));
   const [one, two] = backends.map(({ port }) => `127.0.0.1:${port}`) as [string, string];
   const node = await startNode(t, { http: `upstream demo { zone demo 256k; server ${one}; }`, workers: 3 });
@@ -381,7 +381,7 @@ test('a removed and a drained member finish the requests that they have', async 
   await waitFor('the removed member to be gone', async () => (await state()).zombies === 0);
 });
 
-test('versions: a write with an If-Match that does not hold any more is refused', async (t) => {
+test('versions: a write with an If-Match that does not hold any more is rejected', async (t) => {
   const node = await shared();
   const list = await node.upstreams('GET', '/versions/servers/');
   const first = await node.upstreams('GET', '/versions/servers/0');
@@ -459,7 +459,7 @@ test('what one upstream gave back, another upstream of the zone can use', async 
   const { text, details } = errorOf(full);
   t.regex(
     text,
-    /^zone "shared" is too small: 1 member in force and \d+ new of upstream "other", with what other upstreams have there, fill its 32768 bytes; \d+ more need 40k at least$/,
+    /^zone "shared" is too small: 1 member now and \d+ new of upstream "other", with what other upstreams have there, fill its 32768 bytes; \d+ more need 40k at least$/,
   );
   t.deepEqual(details, [{ message: text, hint: 'give the zone a larger size in the configuration, and reload' }]);
 

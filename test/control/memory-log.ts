@@ -1,4 +1,4 @@
-import { Log, type LogLevel } from '../../core/module/services.js';
+import { Log, type LogLevel } from '../../core/contract/log.js';
 
 /** A log that tests can read. */
 export class MemoryLog extends Log {

@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import { Compile } from 'typebox/compile';
-import { StrictSchema } from '../../core/control/schema.js';
+import { StrictSchema } from '../../core/api/schema.js';
 import { get, type HttpResponse } from '../harness/client.js';
 
 type Components = Readonly<Record<string, Readonly<Record<string, object>>>>;

@@ -138,7 +138,7 @@ test('responses have the form that the document says: whole, selected and dry', 
   t.deepEqual([...api.seen].toSorted(), api.operations.toSorted());
 });
 
-test('refusals have a status and a code that the document names', async (t) => {
+test('rejections have a status and a code that the document names', async (t) => {
   const node = await startNode(t, {
     http: `
       dyn_kv_conf conf/kv.conf;

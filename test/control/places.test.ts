@@ -1,9 +1,9 @@
 /** Where an addition was put is where it is after a restart. */
 import test from 'ava';
 import * as fc from 'fast-check';
-import { exactTree } from '../../core/module/print.js';
-import type { Edit } from '../../core/module/services.js';
-import type { Block, Directive } from '../../core/module/tree.js';
+import { exactTree } from '../../core/contract/print.js';
+import type { Edit } from '../../core/contract/transactions.js';
+import type { Block, Directive } from '../../core/contract/tree.js';
 import { tempFolder } from '../harness/temp.js';
 import { fakeMaster, find, restart } from './fake-master.js';
 

@@ -12,7 +12,7 @@ const CONTROL = ['dyn_upstream', 'dyn_server', 'location', 'config', 'history', 
 const MODULES = ['dyn_upstream', 'dyn_server', 'location', 'config'];
 
 const OPTIONS = {
-  main: MODULES.map((name) => `load_module modules/srv_http_${name}_module.so;`).join('\n'),
+  main: `api_folders conf;\n${MODULES.map((name) => `load_module modules/srv_http_${name}_module.so;`).join('\n')}`,
   controlMain: CONTROL.map((name) => `load_module modules/srv_http_${name}_api_module.so;`).join(' '),
   http: `
       # the shop

@@ -57,12 +57,7 @@ const ATTEMPTS: readonly (readonly [what: string, fields: readonly Field[], text
   ['to open the API', ['location_body', 'server_body'], 'dyn_module_api', /"dyn_module_api"/],
   ['to add a location where there is none', ['upstream_body'], 'location / { }', /"location" directive is not allowed here/],
   ['to take the zone of another upstream', ['upstream_body'], 'zone demo 1m', /"zone" directive is duplicate|zone "demo"/],
-  [
-    'to read a key that is missing',
-    ['server_body'],
-    'ssl_certificate /no/such.pem; ssl_certificate_key /no/such.key',
-    /cannot load|no such/i,
-  ],
+  ['to read a key that is missing', ['server_body'], 'ssl_certificate /no/such.pem; ssl_certificate_key /no/such.key', /cannot name/],
   ['to use an unknown variable', ['location_body', 'server_body'], 'return 200 $evil_', /unknown "evil_" variable/],
   ['a directive that does not exist', every(), '__proto__ 1', /unknown directive "__proto__"/],
   ['a name of an inherited property', every(), 'constructor x', /unknown directive "constructor"/],
@@ -74,7 +69,7 @@ function every(): readonly Field[] {
 
 for (const [what, fields, text, message] of ATTEMPTS) {
   for (const field of fields) {
-    test(`${field} is refused that tries ${what}`, async (t) => {
+    test.serial(`${field} is rejected that tries ${what}`, async (t) => {
       const node = await shared();
       const before = (await node.call('GET', '/config/effective')).body;
       const [path, body] = CALLS[field](node, text);

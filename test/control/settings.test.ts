@@ -75,7 +75,7 @@ test('the keys are listed', async (t) => {
   t.deepEqual((await (await shared()).call('GET', '/config')).json, ['http_dyn_bwlist', 'http_dyn_header']);
 });
 
-test('access rules come into force in every worker, are shown, and go again', async (t) => {
+test('access rules take effect in every worker, are shown, and go again', async (t) => {
   const rules = await site('http_dyn_bwlist', 'rules');
   const denied = await rules.put([{ location: '/', access: ['deny 127.0.0.0/8', 'allow all'] }]);
   t.is(denied.status, 200, denied.body);
@@ -240,7 +240,7 @@ test('the schema rejects what is no field, with a pointer for each', async (t) =
     );
 });
 
-/** Values that try to leave their word, and where they are refused; without a place they are taken as they are. */
+/** Values that try to leave their word, and where they are rejected; without a place they are taken as they are. */
 const INJECTIONS: readonly (readonly [key: string, value: string, place?: string])[] = [
   ['X-A', '1; deny all'],
   ['X-A', '1" always; } location /evil { return 200 "'],

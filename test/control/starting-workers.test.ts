@@ -6,7 +6,7 @@ import { nodeConf, startNode } from './node.js';
 
 /** Every worker but the first blocks when its modules are loaded, until there is a file `go`. */
 const SLOW_START = plugin('slow', {
-  imports: `import { existsSync, writeFileSync } from 'node:fs'; import { ServerInfo } from 'srv/module/services.js';`,
+  imports: `import { existsSync, writeFileSync } from 'node:fs'; import { ServerInfo } from 'srv/module/server-info.js';`,
   manifest: `directives: {}`,
   body: `
     static services = [ServerInfo];

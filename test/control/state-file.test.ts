@@ -5,8 +5,8 @@ import test, { type ExecutionContext } from 'ava';
 import { ConfigErrors } from '../../core/config/errors.js';
 import { tempFolder } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
-import type { Edit } from '../../core/module/services.js';
-import type { Block } from '../../core/module/tree.js';
+import type { Edit } from '../../core/contract/transactions.js';
+import type { Block } from '../../core/contract/tree.js';
 import { add, fakeMaster, type FakeMaster, find, members, remove, replace, restart } from './fake-master.js';
 import { stateLines } from './state-lines.js';
 
@@ -180,7 +180,7 @@ test('a state file that somebody removed is written again with the next change',
   t.deepEqual(linesOf(folder), ['server 10.0.0.1:80;', 'server 10.0.0.2:80;']);
 });
 
-test('server lines beside a state file and strange lines in it are refused, all of them', async (t) => {
+test('server lines beside a state file and strange lines in it are rejected, all of them', async (t) => {
   const folder = tempFolder(t, { 'demo.state': 'server 10.0.0.1:80 weight=0;\nzone x;\n' });
   const error = await t.throwsAsync(fakeMaster(t, { config: WITH_STATE, folder }), { instanceOf: ConfigErrors });
   t.true(error.errors.length >= 2);

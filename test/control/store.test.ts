@@ -4,8 +4,8 @@ import { chmodSync, existsSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test from 'ava';
-import { Store } from '../../core/control/store.js';
-import { StoreError } from '../../core/control/store-error.js';
+import { Store } from '../../core/changes/store.js';
+import { StoreError } from '../../core/changes/store-error.js';
 import { tempFolder } from '../harness/temp.js';
 
 const ROW = {
@@ -69,7 +69,8 @@ test('the history is bounded', (t) => {
   const store = Store.open(tempFolder(t));
   t.teardown(() => store.close());
   store.transaction(() => {
-    for (let version = 1; version <= 1500; version++) store.history.add({ version, at: 0, origin: 'r', actor: 'deploy', changes: '[]' });
+    for (let version = 1; version <= 1500; version++)
+      store.history.add({ version, at: 0, origin: 'r', actor: 'deploy', message: '', changes: '[]' });
   });
   const kept = store.history.last(5000);
   t.is(kept.length, 1000);
@@ -95,7 +96,7 @@ test('files that came with another mode are closed to others', (t) => {
   for (const file of ['srv.db', 'srv.db-wal']) t.is(statSync(join(folder, file)).mode & 0o777, 0o600, file);
 });
 
-test('a second server on the same folder is refused in words, and let in when the first is gone', (t) => {
+test('a second server on the same folder is rejected in words, and let in when the first is gone', (t) => {
   const folder = tempFolder(t);
   const first = Store.open(folder);
   t.throws(() => Store.open(folder), { instanceOf: StoreError, message: /in use by another srv/ });
@@ -119,7 +120,7 @@ test('it can be looked at while a server has it', (t) => {
   view?.close();
 });
 
-test('a database that was emptied is refused, as it held something', (t) => {
+test('a database that was emptied is rejected, as it held something', (t) => {
   const folder = tempFolder(t);
   Store.open(folder).close();
   writeFileSync(join(folder, 'srv.db'), '');
@@ -127,7 +128,7 @@ test('a database that was emptied is refused, as it held something', (t) => {
   t.throws(() => Store.openReadOnly(folder), { instanceOf: StoreError, message: /srv\.db" is empty/ });
 });
 
-test('a log without its database is refused, as it held something', (t) => {
+test('a log without its database is rejected, as it held something', (t) => {
   const folder = tempFolder(t, { 'srv.db-wal': 'x'.repeat(5000) });
   const message = /srv\.db" is missing[^]*restore both from a backup, or move the -wal/;
   t.throws(() => Store.open(folder), { instanceOf: StoreError, message });
@@ -136,7 +137,7 @@ test('a log without its database is refused, as it held something', (t) => {
   Store.open(folder).close();
 });
 
-test('a damaged, a foreign and a later database are refused with what to do', (t) => {
+test('a damaged, a foreign and a later database are rejected with what to do', (t) => {
   const damaged = tempFolder(t, { 'srv.db': 'x'.repeat(5000) });
   t.throws(() => Store.open(damaged), { instanceOf: StoreError, message: /damaged[^]*restore it from a backup/ });
 
@@ -177,7 +178,7 @@ test('kill -9 between and in writes loses nothing that was acknowledged and keep
     const folder = tempFolder(t);
     const script = join(folder, 'writer.mjs');
     writeFileSync(script, WRITER);
-    const storeFile = new URL('../../core/control/store.js', import.meta.url).href;
+    const storeFile = new URL('../../core/changes/store.js', import.meta.url).href;
     const child = spawn(process.execPath, [script, storeFile, join(folder, 'data')], { stdio: ['ignore', 'pipe', 'inherit'] });
     let answered = 0;
     child.stdout.on('data', (chunk: Buffer) => {

@@ -4,14 +4,15 @@ import { get, json } from '../harness/client.js';
 import { plugin } from '../harness/plugins.js';
 import { freePort } from '../harness/ports.js';
 import { errorOf } from './api-client.js';
+import { COUNTING } from './counting-module.js';
 import { sharedNode, upstreams, type Node } from './node.js';
 
 const DATA = ['upstream_member', 'dyn_upstream', 'dyn_server', 'location', 'config', 'kv'];
 const CONTROL = ['dyn_upstream', 'dyn_server', 'location', 'config', 'history', 'transactions'];
 
-/** A directive that one worker refuses. */
+/** A directive that one worker rejects. */
 const REFUSED = plugin('refused', {
-  imports: `import { ServerInfo } from 'srv/module/services.js'; import { number } from 'srv/module/args.js';`,
+  imports: `import { ServerInfo } from 'srv/module/server-info.js'; import { number } from 'srv/module/args.js';`,
   manifest: `directives: { refused_by: directive({ in: ['location'], args: number({ min: 0 }) }) }`,
   body: `
     static services = [ServerInfo];
@@ -20,12 +21,12 @@ const REFUSED = plugin('refused', {
 });
 
 const shared = sharedNode({
-  files: { 'modules/refused.js': REFUSED },
+  files: { 'modules/refused.js': REFUSED, 'modules/counting.js': COUNTING },
   main: DATA.filter((name) => name !== 'upstream_member' && name !== 'kv')
     .map((name) => `load_module modules/srv_http_${name}_module.so;`)
     .join(' ')
-    .concat(' load_module modules/refused.js;'),
-  controlMain: CONTROL.map((name) => `load_module modules/srv_http_${name}_api_module.so;`).join(' '),
+    .concat(' load_module modules/refused.js; load_module modules/counting.js;'),
+  controlMain: `${CONTROL.map((name) => `load_module modules/srv_http_${name}_api_module.so;`).join(' ')} load_module modules/counting.js;`,
   http: `${upstreams('demo', 'back', 'list')} server { listen 127.0.0.1:%%PORT_a%%; server_name a; return 200 a; }`,
   server: 'location / { return 200 "file"; }',
   control: `server { listen 127.0.0.1:%%PORT_strict%%; location /api { dyn_module_api; api_limit_except dyn_ups GET { deny all; } } }`,
@@ -93,7 +94,7 @@ async function refused(t: ExecutionContext, node: Node, calls: readonly CarriedC
   return { error, failures: error.details as unknown as readonly Failure[] };
 }
 
-/** The configuration in force. */
+/** The current configuration. */
 async function text(node: Node): Promise<string> {
   return (await get(node.srv.port('api'), '/api/v1/config/effective?format=text')).body;
 }
@@ -102,7 +103,7 @@ async function versionOf(node: Node): Promise<number> {
   return Number(String((await node.call('GET', '/config/drift')).headers['etag']).replaceAll('"', ''));
 }
 
-test.serial('later calls see what earlier ones made; all come into force as one version', async (t) => {
+test.serial('later calls see what earlier ones made; all take effect as one version', async (t) => {
   const node = await shared();
   const before = await versionOf(node);
   const backend = node.srv.port('a');
@@ -196,7 +197,7 @@ test.serial('every call that fails is named: by its schema, by what it is about,
   );
 });
 
-test.serial('what only the workers or the system refuse is named as well', async (t) => {
+test.serial('what only the workers or the system reject is named as well', async (t) => {
   const node = await shared();
   const free = await freePort(t);
   // The control plane listens there.
@@ -220,7 +221,7 @@ test.serial('what only the workers or the system refuse is named as well', async
   );
 });
 
-test.serial('what one worker refuses is in force in none', async (t) => {
+test.serial('what one worker rejects is active in none', async (t) => {
   const node = await shared();
   for (const worker of [0, 1]) {
     const calls = [addMember('list', '10.5.0.1'), addLocation(node.srv.port('web'), '/refused', `refused_by ${worker}; return 200`)];
@@ -456,4 +457,20 @@ test.serial('a rollback takes a transaction back as a whole, and may be a call o
   await applied(t, node, [call('POST', `/v1/history/${version}/rollback`), addUpstream('back3')]);
   t.is((await node.call('GET', '/dyn_ups/back2')).status, 404);
   t.is((await node.call('GET', '/dyn_ups/back3')).status, 200);
+});
+
+test.serial('actions of modules that are not for transactions are not carried out in one', async (t) => {
+  const node = await shared();
+  for (const query of ['', '?dry_run=1']) {
+    const response = await transact(node, [addUpstream('counted'), call('POST', '/v1/counting')], query);
+    t.like(errorOf(response), { status: 400, code: 'NotTransactional' });
+  }
+  t.is((await transact(node, [call('POST', '/v1/counting/dry')], '?dry_run=1')).status, 200);
+  t.is((await transact(node, [call('POST', '/v1/counting/failed'), addMember('nobody', '10.0.0.1')])).status, 404);
+  t.is((await transact(node, [call('POST', '/v1/counting/together'), addUpstream('counted')])).status, 200);
+  t.is((await node.call('POST', '/counting/alone')).status, 200);
+  await node.srv.waitForLog(/counted alone/);
+  t.deepEqual(node.srv.log().match(/counted .*/g), ['counted together', 'counted alone']);
+  t.is((await node.call('POST', '/counting')).status, 200);
+  await node.srv.waitForLog(/counted at once/);
 });

@@ -2,9 +2,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { ConfigErrors, ConfigError } from '../../core/config/errors.js';
-import { exactTree } from '../../core/module/print.js';
-import { ApiError } from '../../core/module/control.js';
-import type { Block } from '../../core/module/tree.js';
+import { exactTree } from '../../core/contract/print.js';
+import { ApiError } from '../../core/contract/control.js';
+import type { Block } from '../../core/contract/tree.js';
 import { tempFolder } from '../harness/temp.js';
 import { stateLines } from './state-lines.js';
 import { fakeMaster, find, FakeWorker } from './fake-master.js';
@@ -17,7 +17,7 @@ const add =
   (root: Block) =>
     [{ op: 'add', parent: find(root, to), text }] as const;
 
-test('a change is in force in the master and in every worker, and has its version and directive', async (t) => {
+test('a change is active in the master and in every worker, and has its version and directive', async (t) => {
   const { transactions, instance, workers } = await fakeMaster(t, { config: CONFIG, folder: tempFolder(t) });
   const before = transactions.version;
   const applied = await transactions.apply(add('server 10.0.0.3:80 weight=2;'));
@@ -90,7 +90,7 @@ test('a worker that never responds to prepare is a 503 in time, and nothing chan
   t.is(members(first?.tree.root ?? ([] as never)).length, 3);
 });
 
-test('a change that the first worker dies of reaches one worker more at most, and is refused', async (t) => {
+test('a change that the first worker dies of reaches one worker more at most, and is rejected', async (t) => {
   const { transactions, printed, workers } = await fakeMaster(t, { config: CONFIG, folder: tempFolder(t), workers: 4 });
   const before = printed();
   let asked = 0;

@@ -1,8 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
 import { ConfigError, ConfigErrors } from '../../core/config/errors.js';
-import { ApiError, type AppliedChange } from '../../core/module/control.js';
-import type { Applied, Edit } from '../../core/module/services.js';
-import type { Block } from '../../core/module/tree.js';
+import { ApiError, type AppliedChange } from '../../core/contract/control.js';
+import type { Applied, Edit } from '../../core/contract/transactions.js';
+import type { Block } from '../../core/contract/tree.js';
 import { tempFolder } from '../harness/temp.js';
 import { add, fakeMaster, find, members, remove, replace, restart, type FakeMaster, type FakeWorker } from './fake-master.js';
 
@@ -39,7 +39,7 @@ const codeOf = (error: unknown): string => (error instanceof ApiError ? `${error
 
 const prepares = ({ instance }: FakeMaster): number => instance.prepares;
 
-test('changes that wait come into force together, each with its version, its key and its place in the history', async (t) => {
+test('changes that wait take effect together, each with its version, its key and its place in the history', async (t) => {
   const master = await busyMaster(t);
   const { transactions, workers, store } = master;
   const before = prepares(master);
@@ -85,7 +85,7 @@ test('changes that wait come into force together, each with its version, its key
   t.deepEqual(members(again), members(master));
 });
 
-test('what cannot come into force holds up none of those that it waited with', async (t) => {
+test('what cannot take effect holds up none of those that it waited with', async (t) => {
   const master = await busyMaster(t);
   const { transactions, worker, workers } = master;
   const other = workers[1] as FakeWorker;

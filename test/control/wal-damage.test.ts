@@ -1,8 +1,8 @@
 import { copyFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { Store } from '../../core/control/store.js';
-import { StoreError } from '../../core/control/store-error.js';
+import { Store } from '../../core/changes/store.js';
+import { StoreError } from '../../core/changes/store-error.js';
 import { tempFolder } from '../harness/temp.js';
 
 const FRAME = 24 + 4096;

@@ -1,24 +1,21 @@
 /** What every shipped module keeps to. */
-import { readdirSync } from 'node:fs';
-import { basename, join } from 'node:path';
 import test from 'ava';
 import { findInstallation } from '../../core/kernel/installation.js';
 import { importModule, shippedModule } from '../../core/kernel/module-file.js';
-import { importsOf, ROOT, sourceFiles, type Import } from './source-files.js';
+import { importsOf, sourceFiles, type Import } from './source-files.js';
 
-const NAMES = readdirSync(join(ROOT, 'modules'))
-  .filter((file) => file.endsWith('.ts'))
-  .map((file) => basename(file, '.ts'));
+const installation = findInstallation();
 
-/** The module a file belongs to: `modules/srv_x_module.ts`, or anything in `modules/srv_x_module/`. */
-const ownerOf = (path: string): string => /^modules\/(\w+)/.exec(path)?.[1] ?? '';
+const MODULE = /^modules\/\w+\/srv_\w+_module\.ts$/;
+/** The feature that a file belongs to: anything in `modules/<feature>/`. */
+const featureOf = (path: string): string => /^modules\/(\w+)\//.exec(path)?.[1] ?? '';
 
 function isAllowed(path: string, { target, relative }: Import): boolean {
   if (!relative) return !target.startsWith('srv/');
-  return target.startsWith('core/module/') || target.startsWith(`modules/${ownerOf(path)}/`);
+  return /^core\/(?:contract|toolkit)\//.test(target) || (featureOf(target) === featureOf(path) && !MODULE.test(target));
 }
 
-test('modules import the contract, packages and their own files, nothing else', (t) => {
+test('modules import the contract, packages and the files of their feature, no other module', (t) => {
   const strange = sourceFiles('modules').flatMap((file) =>
     importsOf(file)
       .filter((imported) => !isAllowed(file.path, imported))
@@ -27,18 +24,18 @@ test('modules import the contract, packages and their own files, nothing else', 
   t.deepEqual(strange, []);
 });
 
-test('the folder of a module has the module beside it', (t) => {
-  const owners = new Set(sourceFiles('modules').map(({ path }) => ownerOf(path)));
+test('the folder of a feature has a module', (t) => {
+  const paths = sourceFiles('modules').map(({ path }) => path);
+  const features = new Set(paths.filter((path) => MODULE.test(path)).map(featureOf));
   t.deepEqual(
-    [...owners].filter((owner) => !NAMES.includes(owner)),
+    paths.filter((path) => !features.has(featureOf(path))),
     [],
   );
 });
 
-for (const name of NAMES) {
+for (const name of installation.modules.keys()) {
   test(`${name} is called like its file, and each of its directives says what it is for`, async (t) => {
-    const installation = findInstallation();
-    const { declaration } = await importModule(shippedModule(installation, name), installation, 'data');
+    const { declaration } = await importModule({ file: shippedModule(installation, name), version: 0 }, installation, 'data');
     const { manifest } = declaration;
     t.is(manifest.name, name);
     const silent = Object.entries(manifest.directives ?? {}).filter(([, { doc = '' }]) => !/^[A-Z][^]*\.$/.test(doc));

@@ -50,6 +50,14 @@ test('no file is a room for two things', (t) => {
   );
 });
 
+test('a clock that has to be refreshed is made in one place, for threads whose work begins with it', (t) => {
+  const users = sourceFiles('core', 'modules').filter(({ text }) => /\bnew CoarseClock\b/.test(text));
+  t.deepEqual(
+    users.map(({ path }) => path),
+    ['core/kernel/assembly.ts'],
+  );
+});
+
 test('the lock file names no registry', (t) => {
   t.notRegex(readRoot('package-lock.json'), /"resolved"/);
 });

@@ -5,7 +5,7 @@ export type Effects = ReadonlyMap<string, string | undefined>;
 
 export class ChangeLedger {
   readonly #sure = new Map<string, string | undefined>();
-  /** Calls that were sent and not answered: each is in force as a whole or not at all. */
+  /** Calls that were sent and not answered: each is active as a whole or not at all. */
   #open = new Set<Effects>();
 
   /** Of an answered thing. */

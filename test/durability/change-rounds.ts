@@ -139,5 +139,5 @@ function count(counts: Record<string, number>, name: string): void {
   counts[name] = (counts[name] ?? 0) + 1;
 }
 
-/** Whether the change was made shows later. */
+/** True if the change was made shows later. */
 const isDoubtful = ({ status }: JsonResponse): boolean => status >= 502;

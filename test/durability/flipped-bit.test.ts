@@ -1,8 +1,8 @@
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
-import { StoreError } from '../../core/control/store-error.js';
-import { Store } from '../../core/control/store.js';
+import { StoreError } from '../../core/changes/store-error.js';
+import { Store } from '../../core/changes/store.js';
 import { tempFolder } from '../harness/temp.js';
 
 /** Bits to flip: all of them take an hour. */
@@ -19,7 +19,7 @@ function fill(folder: string): void {
       const none = { written: undefined, since: 0, old: undefined, next: undefined };
       store.stateLines.put({ block: 'b', key: n, text, ...none, place: n, born: 3, changed: 4 });
       store.pairs.put({ key: `color ${n}`, value: 'red', version: n, expires: 0 });
-      store.history.add({ version: n, at: 5, origin: 'x', actor: 'deploy', changes: '[]' });
+      store.history.add({ version: n, at: 5, origin: 'x', actor: 'deploy', message: '', changes: '[]' });
     }
     store.keys.setNext('a', 60);
     store.stateFiles.put({ block: 'b', written: { version: 3, digest: '0123456789abcdef' }, next: undefined });
@@ -84,4 +84,14 @@ test('a value that was changed in the store is not served', (t) => {
     message: /srv\.db" is empty, damaged or not a database[^]*restore it from a backup/,
   });
   t.throws(() => Store.openReadOnly(folder), { instanceOf: StoreError, message: /damaged/ });
+});
+
+test('a column that got another name is found', (t) => {
+  const folder = tempFolder(t);
+  fill(folder);
+  const path = join(folder, 'srv.db');
+  const bytes = readFileSync(path);
+  bytes.write('Written TEXT', bytes.indexOf('written TEXT'));
+  writeFileSync(path, bytes);
+  t.throws(() => contentOf(folder), { instanceOf: StoreError });
 });

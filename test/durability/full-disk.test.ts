@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
-import { StoreError } from '../../core/control/store-error.js';
-import { Store } from '../../core/control/store.js';
+import { StoreError } from '../../core/changes/store-error.js';
+import { Store } from '../../core/changes/store.js';
 import { errorOf } from '../control/api-client.js';
 import { nodeConf, startNode } from '../control/node.js';
 import { smallDisk } from '../harness/full-disk.js';
@@ -10,7 +10,7 @@ import { runSrv } from '../harness/srv.js';
 
 const HTTP = 'upstream demo { zone demo 256k; server 127.0.0.1:1; } upstream kept { zone kept 256k; state kept.state; }';
 
-test('on a full disk changes are refused, and reloads and restarts that write nothing work', async (t) => {
+test('on a full disk changes are rejected, and reloads and restarts that write nothing work', async (t) => {
   const disk = smallDisk(t);
   if (disk === undefined) {
     t.log('this user may not mount a file system');

@@ -1,6 +1,6 @@
 /** What writers know of the members they made: what was acknowledged, and what was under way when the server was killed. */
 
-/** A member as the API shows it. `tag` is unique and never changed: it tells whether an id is still the same member's. */
+/** A member as the API shows it. `tag` is unique and never changed: it says whether an id is still the same member's. */
 export interface Member {
   readonly tag: number;
   readonly server: string;
@@ -37,7 +37,7 @@ export class Ledger {
     return member;
   }
 
-  /** Whether an address may be in use. */
+  /** True if an address may be in use. */
   uses(server: string): boolean {
     for (const { sure, maybe } of this.#entries.values()) if (sure?.server === server || maybe?.member?.server === server) return true;
     for (const { member } of this.#unknown.values()) if (member.server === server) return true;

@@ -1,14 +1,14 @@
 import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
-import { StoreGone } from '../../core/control/store-error.js';
-import { Store } from '../../core/control/store.js';
+import { StoreGone } from '../../core/changes/store-error.js';
+import { Store } from '../../core/changes/store.js';
 import { errorOf } from '../control/api-client.js';
 import { startNode } from '../control/node.js';
 import { tempFolder } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
 
-test('a change is refused while the data folder is gone, and nothing of it is in force', async (t) => {
+test('a change is rejected while the data folder is gone, and nothing of it is active', async (t) => {
   const http = 'upstream demo { zone demo 256k; server 127.0.0.1:1; } upstream kept { zone kept 256k; state kept.state; }';
   const node = await startNode(t, { http, allowCrashes: true });
   t.is((await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:2' })).status, 201);

@@ -3,8 +3,8 @@
  * JSON on stdin, responses leave on stdout.
  */
 import { createInterface } from 'node:readline';
-import type { Edit } from '../../core/module/services.js';
-import type { Block, Directive } from '../../core/module/tree.js';
+import type { Edit } from '../../core/contract/transactions.js';
+import type { Block, Directive } from '../../core/contract/tree.js';
 import { find, startMaster } from '../control/fake-master.js';
 
 export interface Call {

@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
-import { StoreError } from '../../core/control/store-error.js';
-import { Store } from '../../core/control/store.js';
+import { StoreError } from '../../core/changes/store-error.js';
+import { Store } from '../../core/changes/store.js';
 import { nodeConf } from '../control/node.js';
 import { get } from '../harness/client.js';
 import { runSrv, startSrv } from '../harness/srv.js';

@@ -15,6 +15,8 @@ export interface CertificateOptions {
   readonly bits?: number;
   /** Days from now on: when it begins and ends to be valid. */
   readonly days?: readonly [from: number, to: number];
+  /** Who signs it, with a key of kind `ec`; absent: it does so itself. */
+  readonly issuer?: Certificate;
 }
 
 /** A certificate for these host names, good for a day. The first name is its subject. */
@@ -24,30 +26,34 @@ export function selfSigned(...names: readonly [string, ...string[]]): Certificat
 
 export function certificateFor(
   names: readonly [string, ...string[]],
-  { kind = 'ec', bits = 2048, days = [-1, 1] }: CertificateOptions = {},
+  { kind = 'ec', bits = 2048, days = [-1, 1], issuer }: CertificateOptions = {},
 ): Certificate {
   const { privateKey, publicKey } = keyPair(kind, bits);
-  const algorithm = ALGORITHMS[kind];
-  const body = tbsCertificate(names, publicKey, algorithm, days);
-  const signature = sign(kind === 'ed25519' ? null : 'sha256', body, privateKey);
+  const algorithm = ALGORITHMS[issuer === undefined ? kind : 'ec'];
+  const issuerName = issuer === undefined ? names[0] : commonNameOf(issuer);
+  const body = tbsCertificate({ names, issuerName, key: publicKey, algorithm, days });
+  const signature = sign(kind === 'ed25519' && issuer === undefined ? null : 'sha256', body, issuer?.key ?? privateKey);
   const der = sequence(body, algorithm, bitString(signature));
   return { key: privateKey.export({ type: 'pkcs8', format: 'pem' }), cert: pem('CERTIFICATE', der) };
 }
 
 /** A list in PEM (RFC 5280, 5.1) in which a self-signed certificate with a key `ec` revokes itself; without `revokes` it is empty. */
-export function revocationList({ cert, key }: Certificate, revokes = true): string {
-  const { subject, serialNumber } = new X509Certificate(cert);
+export function revocationList(certificate: Certificate, revokes = true): string {
+  const { cert, key } = certificate;
+  const { serialNumber } = new X509Certificate(cert);
   const entry = sequence(element(0x02, Buffer.from(serialNumber, 'hex')), utcTime(Date.now()));
   const body = sequence(
     element(0x02, Buffer.from([1])),
     ALGORITHMS.ec,
-    nameOf(subject.replace('CN=', '')),
+    nameOf(commonNameOf(certificate)),
     utcTime(Date.now() - DAY_MS),
     utcTime(Date.now() + DAY_MS),
     ...(revokes ? [sequence(entry)] : []),
   );
   return pem('X509 CRL', sequence(body, ALGORITHMS.ec, bitString(sign('sha256', body, key))));
 }
+
+const commonNameOf = ({ cert }: Certificate): string => new X509Certificate(cert).subject.replace('CN=', '');
 
 function pem(label: string, der: Buffer): string {
   const base64 = (der.toString('base64').match(/.{1,64}/g) ?? []).join('\n');
@@ -86,13 +92,16 @@ const SUBJECT_ALT_NAME = objectId('551d11');
 const BASIC_CONSTRAINTS = objectId('551d13');
 const DAY_MS = 86_400_000;
 
+interface Body {
+  readonly names: readonly [string, ...string[]];
+  readonly issuerName: string;
+  readonly key: KeyObject;
+  readonly algorithm: Buffer;
+  readonly days: readonly [from: number, to: number];
+}
+
 /** What is signed (RFC 5280, 4.1). */
-function tbsCertificate(
-  names: readonly [string, ...string[]],
-  key: KeyObject,
-  algorithm: Buffer,
-  [from, to]: readonly [number, number],
-): Buffer {
+function tbsCertificate({ names, issuerName, key, algorithm, days: [from, to] }: Body): Buffer {
   const name = nameOf(names[0]);
   const validity = sequence(utcTime(Date.now() + from * DAY_MS), utcTime(Date.now() + to * DAY_MS));
   const version3 = element(0xa0, element(0x02, Buffer.from([2])));
@@ -103,7 +112,7 @@ function tbsCertificate(
     0xa3,
     sequence(sequence(SUBJECT_ALT_NAME, octets(alternatives)), sequence(BASIC_CONSTRAINTS, octets(authority))),
   );
-  return sequence(version3, serial, algorithm, name, validity, name, key.export({ type: 'spki', format: 'der' }), extensions);
+  return sequence(version3, serial, algorithm, nameOf(issuerName), validity, name, key.export({ type: 'spki', format: 'der' }), extensions);
 }
 
 function utcTime(epochMs: number): Buffer {

@@ -5,7 +5,7 @@ import { pathsOf } from '../../core/cli/paths.js';
 import { testConfiguration } from '../../core/cli/test-configuration.js';
 import { findInstallation } from '../../core/kernel/installation.js';
 import type { Scope } from './scope.js';
-import { fillPlaceholders } from './srv.js';
+import { fillPlaceholders } from './placeholders.js';
 import { tempFolder, writeInto } from './temp.js';
 
 export interface Check {

@@ -123,7 +123,8 @@ export function get(port: number, path: string, options: RequestOptions = {}): P
     );
     request.once('timeout', () => request.destroy(new Error(`no answer from port ${port} for ${path}`)));
     request.once('error', reject);
-    request.end(options.body);
+    // Header fields are bytes; in front of a string Node.js would write them as UTF-8.
+    request.end(typeof options.body === 'string' ? Buffer.from(options.body) : options.body);
   });
 }
 

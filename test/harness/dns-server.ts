@@ -58,7 +58,7 @@ export class DnsServer {
   truncate = false;
   /** Seconds in the SOA record of replies that say that there is nothing; undefined: they have none. */
   negativeTtl: number | undefined = 1;
-  /** Whether aliases are followed here, or left to the client. */
+  /** True if aliases are followed here, or left to the client. */
   followsAliases = true;
   /** Changes the bytes of a reply; undefined: it is not sent. Several: all are sent. */
   lie: ((reply: Buffer, query: Buffer) => Buffer | readonly Buffer[] | undefined) | undefined = undefined;

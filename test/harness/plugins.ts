@@ -1,7 +1,7 @@
 /** Modules for tests, as plain JavaScript: the text of a file for `modules/` of a prefix. */
 
 export interface PluginSource {
-  readonly kind?: 'http' | 'control' | 'core' | 'helper';
+  readonly kind?: 'http' | 'stream' | 'control' | 'core' | 'helper';
   /** The manifest as an object literal without the name and, unless `api` is in it, the api version. */
   readonly manifest?: string;
   /** The body of the class. */

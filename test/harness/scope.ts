@@ -2,20 +2,34 @@ import test, { type ExecutionContext } from 'ava';
 
 /** What started things belong to, and end with: a test, or with {@link fileScope} all tests of a file. */
 export interface Scope extends Pick<ExecutionContext, 'teardown'> {
-  fail(message: string): unknown;
+  /** Of a test: whether nothing has failed so far. */
+  readonly passed: boolean;
+  /** Of what tests share: `show` is called each time one of them fails. */
+  onFailure?(show: () => void): void;
 }
 
 /** Ends with the last test of the file. Called at the top of a file, because hooks can be declared only there. */
 export function fileScope(): Scope {
   const ends: (() => unknown)[] = [];
-  const failures: string[] = [];
+  const shows: (() => void)[] = [];
+  test.afterEach.always((t) => {
+    if (!t.passed) for (const show of shows) show();
+  });
   test.after.always('what the tests of this file share ends', async (t) => {
-    for (const end of ends.toReversed()) await end();
+    const failures: unknown[] = [];
+    for (const end of ends.toReversed()) {
+      try {
+        await end();
+      } catch (error) {
+        failures.push(error);
+      }
+    }
     t.deepEqual(failures, []);
   });
   return {
     teardown: (end) => void ends.push(end),
-    fail: (message) => failures.push(message),
+    passed: true,
+    onFailure: (show) => void shows.push(show),
   };
 }
 

@@ -16,13 +16,14 @@
  * - It is started with `daemon off`. {@link startSrv} resolves when the pid file is there: every listener is open then.
  * - At the end of the test it is stopped with SIGTERM, and the test fails if any of its processes is left, or if it logged that a
  *   worker died or something went uncaught (`allowCrashes` for tests that crash it).
- * - {@link runSrv} is for runs that end by themselves: `-t`, `-v`, a refused configuration.
+ * - {@link runSrv} is for runs that end by themselves: `-t`, `-v`, a rejected configuration.
  */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess, type ChildProcessByStdio } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
 import { guard } from './guard.js';
-import { freePort } from './ports.js';
+import { fillPlaceholders } from './placeholders.js';
 import { tempFolder, writeInto } from './temp.js';
 import { waitFor } from './wait.js';
 import type { Scope } from './scope.js';
@@ -36,10 +37,16 @@ export interface SrvOptions {
   /** Further command line arguments. */
   readonly args?: readonly string[];
   readonly env?: NodeJS.ProcessEnv;
+  /** Options of Node.js. */
+  readonly nodeOptions?: readonly string[];
   /** An existing prefix, for a second start in the same place. */
   readonly prefix?: string;
   /** The command of another installation. */
   readonly command?: string;
+  /** Descriptors that it gets as if systemd had opened them, in this order: from 3 on. */
+  readonly sockets?: readonly number[];
+  /** Number of the user and group that it is started as. */
+  readonly user?: number;
   /** The test makes workers crash: such log lines are expected. */
   readonly allowCrashes?: boolean;
 }
@@ -49,11 +56,10 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** Replaces `%%PORT_x%%` and `%%PREFIX%%`. Ports are remembered in `ports`, by name. */
-export async function fillPlaceholders(t: Scope, text: string, prefix: string, ports: Map<string, number>): Promise<string> {
-  for (const [, name] of text.matchAll(/%%PORT_(\w+)%%/g)) if (name !== undefined && !ports.has(name)) ports.set(name, await freePort(t));
-  return text.replaceAll('%%PREFIX%%', prefix).replace(/%%PORT_(\w+)%%/g, (_, name: string) => String(ports.get(name)));
-}
+/** What the end of a server may take on a busy machine. */
+const END_MS = 40_000;
+/** Lines of the error log that a failed test shows. */
+const SHOWN_LINES = 40;
 
 /** A running server. */
 export class Srv {
@@ -105,6 +111,12 @@ export class Srv {
     return this.read('logs/error.log');
   }
 
+  /** Prints the end of the error log, for a test that failed. */
+  showLog(): void {
+    const lines = this.log().trimEnd().split('\n').slice(-SHOWN_LINES);
+    process.stderr.write(`the last lines of ${this.path('logs/error.log')}:\n${lines.join('\n')}\n`);
+  }
+
   /** Resolves with the match when the error log (or another file below the prefix) holds `pattern`. */
   waitForLog(pattern: RegExp, relative = 'logs/error.log'): Promise<RegExpExecArray> {
     return waitFor(`${String(pattern)} in ${relative}`, () => pattern.exec(this.read(relative)) ?? undefined);
@@ -150,6 +162,24 @@ export async function startSrv(t: Scope, conf: string, options: SrvOptions = {})
   return srv;
 }
 
+/** It names the process that the sockets are for. */
+const AS_SYSTEMD = 'export LISTEN_PID=$$; exec "$0" "$@"';
+
+function spawnAs(
+  { sockets = [], user, env }: SrvOptions,
+  args: readonly string[],
+  more: { detached?: boolean } = {},
+): ChildProcessByStdio<null, Readable, Readable> {
+  const called = [process.execPath, ...args];
+  const [file = '', ...others] = sockets.length === 0 ? called : ['sh', '-c', AS_SYSTEMD, ...called];
+  return spawn(file, others, {
+    ...more,
+    stdio: ['ignore', 'pipe', 'pipe', ...sockets],
+    env: { ...process.env, ...(sockets.length > 0 && { LISTEN_FDS: String(sockets.length) }), ...env },
+    ...(user !== undefined && { uid: user, gid: user }),
+  }) as ChildProcessByStdio<null, Readable, Readable>;
+}
+
 /** Starts a server and does not wait. */
 export async function spawnSrv(t: Scope, conf: string, options: SrvOptions = {}): Promise<Srv> {
   const prefix = options.prefix ?? tempFolder(t);
@@ -158,17 +188,13 @@ export async function spawnSrv(t: Scope, conf: string, options: SrvOptions = {})
     writeInto(prefix, path, await fillPlaceholders(t, content, prefix, ports));
   }
   // A group of its own, so that the test can see whether any process of it is left.
-  const child = spawn(
-    process.execPath,
-    [options.command ?? SRV, '-p', prefix, '-c', 'conf/srv.conf', ...daemonOff(conf, options.args ?? [])],
-    {
-      detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, ...options.env },
-    },
-  );
+  const { nodeOptions = [], command = SRV, args = [] } = options;
+  const child = spawnAs(options, [...nodeOptions, command, '-p', prefix, '-c', 'conf/srv.conf', ...daemonOff(conf, args)], {
+    detached: true,
+  });
   const srv = new Srv(prefix, t, ports, child);
   t.teardown(() => tearDown(t, srv, options.allowCrashes ?? false));
+  t.onFailure?.(() => srv.showLog());
   return srv;
 }
 
@@ -176,21 +202,21 @@ function daemonOff(conf: string, args: readonly string[]): readonly string[] {
   return /^\s*daemon\s/m.test(conf) || args.includes('-g') ? args : [...args, '-g', 'daemon off;'];
 }
 
+/** @throws Error for what is left, and for what a server must not log */
 async function tearDown(t: Scope, srv: Srv, allowCrashes: boolean): Promise<void> {
   if (srv.running) srv.signal('SIGTERM');
-  const timer = setTimeout(() => process.kill(-srv.pid, 'SIGKILL'), 10_000);
+  const timer = setTimeout(() => process.kill(-srv.pid, 'SIGKILL'), END_MS);
   const { signal } = await srv.exited;
   clearTimeout(timer);
-  if (signal === 'SIGKILL' && !allowCrashes) t.fail('the server did not end on SIGTERM and had to be killed');
-  try {
-    await waitFor('the end of every process of the server', () => !srv.hasProcesses(), 5000);
-  } catch {
-    process.kill(-srv.pid, 'SIGKILL');
-    t.fail('the server is gone, but a process of it is left');
-  }
+  const wasKilled = signal === 'SIGKILL' && !allowCrashes;
+  const areGone = await waitFor('the end of every process of the server', () => !srv.hasProcesses(), END_MS).catch(() => false);
+  if (!areGone) process.kill(-srv.pid, 'SIGKILL');
   guard.forget(srv.pid);
   const crash = /^.*(\[alert\]|uncaught).*$/m.exec(srv.log() + srv.stderr);
-  if (crash && !allowCrashes) t.fail(`the server logged: ${crash[0]}`);
+  if (!t.passed || wasKilled || !areGone) srv.showLog();
+  if (wasKilled) throw new Error('the server did not end on SIGTERM and had to be killed');
+  if (!areGone) throw new Error('the server is gone, but a process of it is left');
+  if (crash && !allowCrashes) throw new Error(`the server logged: ${crash[0]}`);
 }
 
 export interface Run extends Exit {
@@ -206,10 +232,7 @@ export async function runSrv(t: Scope, args: readonly string[], conf?: string, o
   const ports = new Map<string, number>();
   for (const [path, content] of Object.entries(files)) writeInto(prefix, path, await fillPlaceholders(t, content, prefix, ports));
   const isCommand = args[0]?.startsWith('-') === false;
-  const child = spawn(process.execPath, [SRV, ...(isCommand ? [...args, '-p', prefix] : ['-p', prefix, ...args])], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...options.env },
-  });
+  const child = spawnAs(options, [SRV, ...(isCommand ? [...args, '-p', prefix] : ['-p', prefix, ...args])]);
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));

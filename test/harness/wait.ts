@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
  * Asks `probe` again and again until it returns something else than undefined or false.
  * @param what named in the error when `timeoutMs` have passed
  */
-export async function waitFor<T>(what: string, probe: () => T | Promise<T>, timeoutMs = 15_000): Promise<Exclude<T, undefined | false>> {
+export async function waitFor<T>(what: string, probe: () => T | Promise<T>, timeoutMs = 40_000): Promise<Exclude<T, undefined | false>> {
   const end = Date.now() + timeoutMs;
   for (;;) {
     const answer = await probe();

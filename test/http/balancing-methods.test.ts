@@ -157,6 +157,11 @@ test('hash: a key stays at its member, in all workers; a member that fails gives
   }
 });
 
+test('hash and hash consistent: requests with an empty key take turns', async (t) => {
+  const { port } = await shared();
+  for (const name of ['plain', 'ring']) t.deepEqual([...new Set(await bodies(port, repeated(`/${name}`, 12)))].sort(), ['a', 'b'], name);
+});
+
 test('hash consistent: a member that comes moves its share of the keys, and nobody else’s', async (t) => {
   const ports = await letters(t, 4);
   const conf = (members: number): string =>

@@ -4,7 +4,7 @@ import { rawBackend } from '../harness/backends.js';
 import { connectRaw, exchange } from '../harness/client.js';
 import { startSrv } from '../harness/srv.js';
 
-/** The bodies of responses that stand behind each other. */
+/** The bodies of responses that are after each other. */
 const bodies = (bytes: string): string =>
   bytes
     .split('\r\n\r\n')
@@ -22,11 +22,13 @@ test('a head with bare LF from a client reaches the member with CRLF', async (t)
   );
   const srv = await startSrv(
     t,
-    `events {} http { server { listen 127.0.0.1:%%PORT_web%%; location / { proxy_pass http://127.0.0.1:${backend.port}; } } }`,
+    `events {} http { server { listen 127.0.0.1:%%PORT_web%%; location / { proxy_pass http://127.0.0.1:${backend.port}; } location /length { return 200 $request_length; } } }`,
   );
   const client = await connectRaw(t, srv.port('web'));
   for (const byte of '\nPOST /a HTTP/1.1\nHost: a.example\r\nX-A: b\nContent-Length: 5\n\nhello') client.send(byte);
   await client.receive(/\r\n\r\nok$/);
+  const length = await exchange(t, srv.port('web'), 'GET /length HTTP/1.1\nHost: s\nConnection: close\n\n');
+  t.is(length.split('\r\n\r\n')[1], '48', 'counted as it came');
   t.regex(received, /^POST \/a HTTP\/1\.1\r\n[^]*\r\nX-A: b\r\n[^]*\r\n\r\nhello$/);
   t.notRegex(received, /[^\r]\n/);
 });

@@ -9,7 +9,7 @@ import { waitFor } from '../harness/wait.js';
 
 /** Filters of each kind: at once, later, holding all back, with a length; each notes when it is destroyed. */
 const MODULE = plugin('test_filter_module', {
-  imports: `import { appendFileSync } from 'node:fs'; import { ServerInfo } from 'srv/module/services.js'; import { rest } from 'srv/module/args.js';`,
+  imports: `import { appendFileSync } from 'node:fs'; import { ServerInfo } from 'srv/module/server-info.js'; import { rest } from 'srv/module/args.js';`,
   manifest: `directives: { filter: directive({ in: ['location'], args: { kinds: rest(text()) }, inherit: 'none' }) }`,
   body: `
   static services = [ServerInfo];
@@ -28,6 +28,7 @@ const MODULE = plugin('test_filter_module', {
     return { write() {}, end: (out) => { out.write(Buffer.from(seen)); out.end(); } };
   }
   length(request) { request.response.set('X-Saw', String(request.response.get('content-length'))); return { length: 3, write() {}, end: (out) => { out.write(Buffer.from('abc')); out.end(); } }; }
+  ranges(request) { request.response.allowsRanges = true; return undefined; }
   later() {
     const pieces = [];
     return { write: (piece) => { pieces.push(piece); }, end: (out) => setTimeout(() => { out.write(Buffer.concat(pieces)); out.write(Buffer.from('!')); out.end(); out.write(Buffer.from('never')); }, 20) };
@@ -48,7 +49,7 @@ const MODULE = plugin('test_filter_module', {
 });
 
 function start(t: Scope, port: number, timeout = '60s'): Promise<Srv> {
-  const kinds = ['upper', 'silent', 'paused', 'begun', 'steps', 'seen', 'length', 'later', 'never', 'fails', 'slow'];
+  const kinds = ['upper', 'silent', 'paused', 'begun', 'steps', 'seen', 'length', 'ranges', 'later', 'never', 'fails', 'slow'];
   return startSrv(
     t,
     `load_module modules/test_filter_module.so; error_log logs/error.log info; events {}
@@ -69,7 +70,8 @@ const shared = sharedScope(async (scope) => {
     if (url.startsWith('/slow')) return void response.end(LONG);
     if (/^\/(never|fails)/.test(url)) return void response.end('text');
     response.setHeader('content-type', 'text/css');
-    if (/^\/(seen|length)/.test(url)) return void response.setHeader('content-length', '4').end('text');
+    if (url === '/ranges') response.setHeader('accept-ranges', 'bytes');
+    if (/^\/(seen|length|ranges)/.test(url)) return void response.setHeader('content-length', '4').end('text');
     const isEmpty = url.endsWith('empty');
     if (isEmpty) response.writeHead(200, { 'content-length': '0' });
     else response.write('some ');
@@ -98,6 +100,16 @@ test('header filters see the final type and length, and a filter may know its ow
   t.is(known.headers['content-length'], '3');
   t.is(known.headers['x-saw'], '4');
   t.is(known.body, 'abc');
+});
+
+test('a header filter may allow ranges', async (t) => {
+  const { srv } = await shared();
+  const port = srv.port('web');
+  const part = await get(port, '/ranges', { headers: { range: 'bytes=1-2' } });
+  t.deepEqual([part.status, part.body, part.headers['content-range']], [206, 'ex', 'bytes 1-2/4']);
+  const none = await get(port, '/ranges', { headers: { range: 'bytes=9-' } });
+  t.deepEqual([none.status, none.headers['content-range']], [416, 'bytes */4']);
+  t.is((await get(port, '/ranges')).headers['accept-ranges'], 'bytes', 'named once, also where the member says it');
 });
 
 test('a filter is destroyed with its client', async (t) => {

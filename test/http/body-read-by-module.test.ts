@@ -76,7 +76,7 @@ test('a body in a file can be read by a module, and is passed on after it, also 
   t.is(await post(300_000), 'none 300000 abcdef');
 });
 
-test('the connection goes on behind a body that only the module has read', async (t) => {
+test('the connection goes on after a body that only the module has read', async (t) => {
   const srv = await start(t);
   const requests =
     'POST /here HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabcGET /pass HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';

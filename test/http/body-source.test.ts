@@ -12,7 +12,7 @@ import { readFileSync } from 'node:fs';
 import { text } from 'srv/module/args.js';
 import { DONE } from 'srv/module/http.js';
 import { httpModule } from 'srv/module/manifest.js';
-import { Log } from 'srv/module/services.js';
+import { Log } from 'srv/module/log.js';
 import { directive } from 'srv/module/spec.js';
 
 const LENGTH = 3_000_000;

@@ -17,6 +17,8 @@ test('client_max_body_size, whatever tells the length', async (t) => {
         location /any { client_max_body_size 0; proxy_pass http://127.0.0.1:${backend.port}; }
         location /more { client_max_body_size 1k; proxy_pass http://127.0.0.1:${backend.port}; }
         location /here { return 200 here; }
+        location /named { client_max_body_size 0; error_page 404 = @few; return 404; }
+        location @few { client_max_body_size 10; proxy_pass http://127.0.0.1:${backend.port}; }
       }
     }`,
   );
@@ -36,6 +38,8 @@ test('client_max_body_size, whatever tells the length', async (t) => {
     t.is(await post('/any', 200_000, chunked), 'got 200000');
     t.is(await post('/more', 1024, chunked), 'got 1024');
     t.is(await post('/more', 1025, chunked), '413');
+    if (chunked) t.is(await post('/named', 11, chunked), '413', 'the limit of a named location');
+    t.is(await post('/named', 10, chunked), 'got 10');
     t.is(await post('/here', 101, chunked), '413', 'also where nobody reads it');
   }
   t.regex(
@@ -43,7 +47,7 @@ test('client_max_body_size, whatever tells the length', async (t) => {
     /^HTTP\/1\.1 413 [^]*Connection: close/,
     'refused before it is sent',
   );
-  t.is(backend.requests.filter(({ url, complete }) => complete && url !== '/any' && url !== '/more').length, 4);
+  t.is(backend.requests.filter(({ url, complete }) => complete && url !== '/any' && url !== '/named' && url !== '/more').length, 4);
 });
 
 test('what is left of a rejected body is read for a while, so that the response arrives', async (t) => {

@@ -1,5 +1,6 @@
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { httpBackend } from '../harness/backends.js';
 import { connectRaw, get, type RawConnection } from '../harness/client.js';
 import { startSrv } from '../harness/srv.js';
@@ -130,4 +131,45 @@ test('a body that nobody wants is not waited for longer than lingering_timeout',
   const client = await connectRaw(t, srv.port('web'));
   client.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf');
   t.regex(await client.receiveAll(), /^HTTP\/1\.1 200 /);
+});
+
+const large = (path: string): string => `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\nbody`;
+const last = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
+/** Sends a request and goes on sending, also after the response has ended, up to `most` bytes. @returns how the connection was closed */
+function sendOn(t: ExecutionContext, port: number, head: string, most: number): Promise<string> {
+  return new Promise((resolve) => {
+    let left = most;
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }, () => socket.write(head));
+    const timer = setInterval(() => {
+      if (left-- > 0) socket.write('x');
+      else socket.end();
+    }, 20);
+    t.teardown(() => {
+      clearInterval(timer);
+      socket.destroy();
+    });
+    const done = (how: string) => (): void => {
+      clearInterval(timer);
+      resolve(how);
+    };
+    socket.resume().on('error', done('reset')).on('close', done('closed'));
+  });
+}
+
+test('lingering_close and lingering_time', async (t) => {
+  const srv = await startSrv(
+    t,
+    `events {} http { client_max_body_size 10; lingering_timeout 60s; lingering_time 60s; server { listen 127.0.0.1:%%PORT_web%%;
+      location /off { lingering_close off; return 200 ok; }
+      location /on { return 200 ok; }
+      location /short { lingering_time 300ms; return 200 ok; }
+      location /always { lingering_close always; return 200 ok; } } }`,
+  );
+  const how = (head: string, most: number): Promise<string> => sendOn(t, srv.port('web'), head, most);
+  t.deepEqual(await Promise.all([how(large('/off'), Infinity), how(large('/on'), 10), how(large('/short'), Infinity)]), [
+    'reset',
+    'closed',
+    'reset',
+  ]);
+  t.deepEqual(await Promise.all([how(last('/on'), Infinity), how(last('/always'), 10)]), ['reset', 'closed']);
 });

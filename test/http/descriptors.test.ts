@@ -3,6 +3,7 @@ import test, { type ExecutionContext } from 'ava';
 import { httpBackend } from '../harness/backends.js';
 import { connectRaw, get, type RawConnection } from '../harness/client.js';
 import { descriptorLimit, limitDescriptors, openDescriptors } from '../harness/descriptors.js';
+import { testWith } from '../harness/programs.js';
 import { startSrv, type Srv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 
@@ -58,4 +59,17 @@ test('a member is not to blame for want of descriptors: 500, and all is well as 
   for (const client of clients) client.take();
   for (let i = 0; i < 4; i++) t.is((await get(srv.port('web'), '/')).status, 200);
   t.notRegex(srv.log(), /temporarily disabled|no live upstreams/);
+});
+
+testWith('prlimit')('worker_rlimit_nofile (prlimit)', async (t) => {
+  const srv = await startSrv(t, 'worker_rlimit_nofile 777; events {}');
+  t.is(descriptorLimit(srv.pid).soft, '777');
+});
+
+testWith('prlimit')('worker_rlimit_nofile beyond what the system allows (prlimit)', async (t) => {
+  const srv = await startSrv(t, 'worker_rlimit_nofile 2147483647; events {}', { allowCrashes: true });
+  t.regex(
+    srv.log(),
+    /\[alert\] .* setrlimit\(RLIMIT_NOFILE, 2147483647\) failed: prlimit: .*Operation not permitted\. start the server as root/,
+  );
 });

@@ -1,7 +1,38 @@
 import test from 'ava';
 import { bodyOf, httpBackend } from '../harness/backends.js';
-import { connectRaw } from '../harness/client.js';
+import { connectRaw, exchange } from '../harness/client.js';
+import { sameAsNginx } from '../harness/same-as-nginx.js';
 import { startSrv } from '../harness/srv.js';
+
+sameAsNginx(
+  'a client that waits for 100 without a body gets it before the response, unless that is an error',
+  (_, port) => `server {
+    listen 127.0.0.1:${port};
+    location /here { return 200 here; }
+    location /empty { return 204; }
+    location /moved { return 301 /here; }
+    location /denied { return 403; }
+    location /member { proxy_pass http://127.0.0.1:${port}/here; }
+    location /no-member { proxy_pass http://127.0.0.1:${port}/denied; }
+  }`,
+  async (t, port) => {
+    const ask = async (path: string, lines: string, version = '1.1'): Promise<string> => {
+      const head = `GET ${path} HTTP/${version}\r\nHost: a\r\nExpect: 100-continue\r\nConnection: close\r\n`;
+      const received = await exchange(t, port, `${head}${lines}\r\n`);
+      return Array.from(received.matchAll(/HTTP\/1\.1 (\d+)/g), ([, status]) => status).join(' ');
+    };
+    for (const lines of ['', 'Content-Length: 0\r\n']) {
+      t.is(await ask('/here', lines), '100 200');
+      t.is(await ask('/empty', lines), '100 204');
+      t.is(await ask('/moved', lines), '100 301');
+      t.is(await ask('/denied', lines), '403');
+      t.is(await ask('/member', lines), '100 200');
+      t.is(await ask('/no-member', lines), '100 403');
+      t.is(await ask('/here', lines, '1.0'), '200');
+      t.is(await ask('/member', lines, '1.0'), '200');
+    }
+  },
+);
 
 test('a client that waits for 100 gets it when somebody wants the body, else the response', async (t) => {
   const backend = await httpBackend(t, (request, response) => {

@@ -7,7 +7,8 @@ import { shared as sharedScope, type Scope } from '../harness/scope.js';
 import { startSrv, type Srv } from '../harness/srv.js';
 
 const MODULE = plugin('acme', {
-  manifest: `directives: { does: directive({ in: ['location'], args: text(), many: true }) }`,
+  manifest: `directives: { does: directive({ in: ['location'], args: text(), many: true }) },
+    variables: { acme_broken: () => { throw new Error('no value'); } }`,
   imports: `import { DECLINED } from 'srv/module/http.js';`,
   body: `
     compile(scope) {
@@ -56,6 +57,14 @@ const HANDLERS = {
   send_bytes: { content: (request) => request.send(200, new Uint8Array([104, 105])) },
   write_bytes: { content: (request) => { const body = request.respond(200); body.write(new Uint8Array([104, 105])); body.end(); return -2; } },
   filter_bytes: { header: () => ({ ...filter(2), write: (piece, out) => out.write(new Uint8Array([104, 105])) }) },
+  respond_nan: { content: (request) => { request.respond(200, 'text/plain', NaN); return -2; } },
+  respond_text: { content: (request) => { request.respond(200, 'text/plain', '5'); return -2; } },
+  send_from_nan: { content: (request) => request.sendFrom(200, { length: NaN, read: () => 0 }) },
+  send_from_minus: { content: (request) => request.sendFrom(200, { length: -1, read: () => 0 }) },
+  throw_proxy: { access: () => { throw new Proxy({}, { get() { process.exit(7); }, getPrototypeOf() { throw new Error('trap'); } }); } },
+  reject_proxy: { access: () => Promise.reject(new Proxy(new Error('x'), { get() { throw new Error('trap'); } })) },
+  throw_odd: { access: () => { throw { toString() { throw new Error('trap'); } }; } },
+  variable: { access: (request) => { request.variable('acme_broken'); return DECLINED; } },
   reject_bad: { access: (request) => request.reject('403', '{}') },
 };`);
 
@@ -77,6 +86,8 @@ const CUTS_OFF: readonly (readonly [name: string, reason: RegExp])[] = [
 ];
 
 const WRONG = ['result_99', 'send_0', 'send_100', 'set_nothing', 'redirect_relative', 'redirect_nothing', 'delay_nothing', 'delay_long'];
+const LENGTHS = ['respond_nan', 'respond_text', 'send_from_nan', 'send_from_minus'];
+const THROWN = ['throw_proxy', 'reject_proxy', 'throw_odd'];
 const BAD = ['send_number', 'send_object', 'send_nothing'];
 const GOOD = ['send_bytes', 'write_bytes'];
 const FILTERS = ['set_framing', 'append_framing', 'remove_framing', 'no_content', 'not_modified', 'async_log', 'filter_bytes'];
@@ -85,7 +96,8 @@ const shared = sharedScope((scope) =>
   start(
     scope,
     `${[...FILTERS, ...CUTS_OFF.map(([name]) => name)].map(location).join('\n')}
-    ${[...WRONG, ...BAD, ...GOOD].map((name) => `location /${name} { does ${name}; }`).join('\n')}
+    ${[...WRONG, ...LENGTHS, ...THROWN, ...BAD, ...GOOD, 'variable'].map((name) => `location /${name} { does ${name}; }`).join('\n')}
+    location /own { return 200 "$acme_broken"; }
     location / { return 200 fine; }`,
   ),
 );
@@ -224,5 +236,34 @@ test('what a handler cannot mean is a 500, and logged with its module', async (t
   for (const name of WRONG) {
     t.is((await get(srv.port('web'), `/${name}`)).status, 500, name);
     await srv.waitForLog(new RegExp(`a handler of "acme" failed: (?:Type|Range)Error: [^]*"GET /${name} `));
+  }
+});
+
+test('a length that is not a number of bytes is a 500, and logged with its module', async (t) => {
+  const srv = await shared();
+  for (const name of LENGTHS) {
+    t.is((await get(srv.port('web'), `/${name}`)).status, 500, name);
+    await srv.waitForLog(
+      new RegExp(`a handler of "acme" failed: TypeError: the length of a body must be a number of bytes[^]*"GET /${name} `),
+    );
+  }
+});
+
+test('whatever a handler throws costs its request alone', async (t) => {
+  const srv = await shared();
+  for (const name of THROWN) {
+    t.is((await get(srv.port('web'), `/${name}`)).status, 500, name);
+    await srv.waitForLog(new RegExp(`a handler of "acme" failed: a (?:Proxy|value) was thrown[^]*"GET /${name} `));
+  }
+  t.is((await get(srv.port('web'), '/')).body, 'fine');
+});
+
+test('a variable that fails is logged as that of its module, the caller for it, with lines of the sources', async (t) => {
+  const srv = await shared();
+  for (const path of ['/variable', '/own']) {
+    t.is((await get(srv.port('web'), path)).status, 500, path);
+    await srv.waitForLog(
+      new RegExp(`variable "acme_broken" of module "acme" failed: Error: no value.*core/kernel/module-variables\\.ts:\\d+.*"GET ${path} `),
+    );
   }
 });

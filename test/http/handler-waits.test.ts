@@ -1,4 +1,5 @@
 /** Handlers that wait: their request ends with them, with its client, or with handler_timeout, and never hangs. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { httpBackend } from '../harness/backends.js';
 import { connectRaw, get } from '../harness/client.js';
@@ -9,7 +10,7 @@ import { waitFor } from '../harness/wait.js';
 
 const MODULE = plugin('acme', {
   manifest: `directives: { does: directive({ in: ['server', 'location'], args: text(), inherit: 'none' }) }`,
-  imports: `import { DONE, OK, DECLINED } from 'srv/module/http.js'; import { Log, Exchanges } from 'srv/module/services.js';`,
+  imports: `import { DONE, OK, DECLINED } from 'srv/module/http.js'; import { Exchanges } from 'srv/module/exchanges.js'; import { Log } from 'srv/module/log.js';`,
   body: `
     static services = [Log];
     constructor(log) {
@@ -25,7 +26,7 @@ const MODULE = plugin('acme', {
         never: { content: never },
         never_access: { access: never },
         aborted: { content: untilAborted },
-        late: { content: async (request) => { await sleep(800); throw new Error('too late'); } },
+        late: { content: async (request) => { await sleep(1500); throw new Error('too late'); } },
         slow: { content: async (request) => { await sleep(50); return request.send(200, 'slow'); } },
         later: { content: (request) => { setTimeout(() => request.send(200, 'later'), 50); return DONE; } },
         sub: { content: async (request) => { await request.subrequest('/aborted'); return request.send(200, 'sub'); } },
@@ -66,8 +67,8 @@ const patient = shared((scope) => start(scope, ''));
 const hasty = shared((scope) => start(scope, 'handler_timeout 300ms;'));
 
 test('a handler that takes its time responds, also when it said DONE before', async (t) => {
-  const backend = await httpBackend(t, (_, response) => setTimeout(() => response.end('member'), 1000));
-  const srv = await start(t, 'handler_timeout 500ms;', backend.port);
+  const backend = await httpBackend(t, (_, response) => setTimeout(() => response.end('member'), 2500));
+  const srv = await start(t, 'handler_timeout 2s;', backend.port);
   t.is((await get(srv.port('web'), '/slow')).body, 'slow');
   t.is((await get(srv.port('web'), '/later')).body, 'later');
   t.is((await get(srv.port('web'), '/aside')).body, 'member', 'a member has time limits of its own');
@@ -92,7 +93,7 @@ test('a handler of a server is limited too', async (t) => {
 });
 
 test('what a handler does after its time has no effect, on an error page either', async (t) => {
-  const srv = await start(t, 'handler_timeout 400ms;');
+  const srv = await start(t, 'handler_timeout 1s;');
   t.is((await get(srv.port('web'), '/page')).body, 'slow');
   t.is((await get(srv.port('web'), '/late')).status, 504);
   t.is((await get(srv.port('web'), '/slow')).body, 'slow');
@@ -127,11 +128,11 @@ test('QUIT waits for a handler no longer than handler_timeout', async (t) => {
 });
 
 test('a slow upload is not the handler’s fault', async (t) => {
-  const srv = await start(t, 'handler_timeout 400ms;');
+  const srv = await start(t, 'handler_timeout 2s;');
   const client = await connectRaw(t, srv.port('web'));
   client.send('POST /reads HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\nConnection: close\r\n\r\n');
   for (let sent = 0; sent < 8; sent++) {
-    await new Promise((done) => setTimeout(done, 150));
+    await sleep(300);
     client.send('x');
   }
   t.regex(await client.receiveAll(), /^HTTP\/1\.1 200 [^]*\r\n\r\n8$/);

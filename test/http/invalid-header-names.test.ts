@@ -34,7 +34,7 @@ test('underscores_in_headers and ignore_invalid_headers', async (t) => {
   }
   const lines = 'X_Real_IP: 1\r\nX-A: 2\r\nX.B: 3\r\n_: 4\r\nX!: 5\r\nA-B: 6\r\n';
   t.deepEqual(await ask('default', lines), ['X-Seen: |6', 'X-A: 2', 'A-B: 6']);
-  t.deepEqual(await ask('underscores', lines), ['X-Seen: |6', 'X_Real_IP: 1', 'X-A: 2', '_: 4', 'A-B: 6']);
-  t.deepEqual(await ask('any', lines), ['X-Seen: |6', ...lines.trimEnd().split('\r\n')]);
+  t.deepEqual(await ask('underscores', lines), ['X-Seen: 1|6', 'X_Real_IP: 1', 'X-A: 2', '_: 4', 'A-B: 6']);
+  t.deepEqual(await ask('any', lines), ['X-Seen: 1|6', ...lines.trimEnd().split('\r\n')]);
   t.deepEqual(await ask('default', 'Content_Length: 5\r\nTransfer_Encoding: chunked\r\n'), ['X-Seen: |'], 'and they frame nothing');
 });

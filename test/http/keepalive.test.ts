@@ -18,12 +18,14 @@ const server = shared((scope) =>
         location /told { keepalive_timeout 30s 20s; return 200 told; }
         location /old { keepalive_time 1ms; return 200 old; }
         location /broken { return 500; }
+        location /safari { keepalive_disable safari; return 200 safari; }
+        location /any { keepalive_disable none; return 200 any; }
       }
     }`,
   ),
 );
 
-/** Sends the same request up to four times over one connection; counts the responses and tells what they say of the connection. */
+/** Sends the same request up to four times over one connection; counts the responses and says what they say of the connection. */
 async function ask(t: ExecutionContext, request: string): Promise<string> {
   const connection = await connectRaw(t, (await server()).port('web'));
   for (let responses = 1; responses <= 4; responses++) {
@@ -37,6 +39,10 @@ async function ask(t: ExecutionContext, request: string): Promise<string> {
   return 'stays open';
 }
 
+const IE6 = 'User-Agent: Mozilla/4.0 (compatible; MSIE 6.0; Windows NT 5.1)\r\nContent-Length: 0\r\n';
+const IE7 = IE6.replace('6.0', '7.0');
+const SAFARI = 'User-Agent: Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15) AppleWebKit/605 (KHTML, like Gecko) Version/13 Safari/605\r\n';
+const CHROME = SAFARI.replace('Version/13', 'Chrome/80');
 const HOST = 'Host: a\r\n\r\n';
 
 for (const [line, expected] of [
@@ -50,6 +56,13 @@ for (const [line, expected] of [
   ['GET /never HTTP/1.1\r\n', '1 close'],
   ['GET /one HTTP/1.1\r\n', '1 close'],
   ['GET /three HTTP/1.1\r\n', '3 close'],
+  [`POST / HTTP/1.1\r\n${IE6}`, '1 close'],
+  [`GET / HTTP/1.1\r\n${IE6}`, 'stays open'],
+  [`POST / HTTP/1.1\r\n${IE7}`, 'stays open'],
+  [`POST /any HTTP/1.1\r\n${IE6}`, 'stays open'],
+  [`GET /safari HTTP/1.1\r\n${SAFARI}`, '1 close'],
+  [`GET / HTTP/1.1\r\n${SAFARI}`, 'stays open'],
+  [`GET /safari HTTP/1.1\r\n${CHROME}`, 'stays open'],
 ] as const) {
   test(`how long a connection stays open: ${line.trim().replace('\r\n', ', ')}`, async (t) => t.is(await ask(t, line + HOST), expected));
 }

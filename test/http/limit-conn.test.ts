@@ -1,9 +1,12 @@
 import test, { type ExecutionContext } from 'ava';
+import { check } from '../harness/check.js';
 import { rawBackend } from '../harness/backends.js';
 import { connectRaw, get, type RawConnection } from '../harness/client.js';
 import { plugin } from '../harness/plugins.js';
-import { runSrv, startSrv, type Srv, type SrvOptions } from '../harness/srv.js';
+import { startSrv, type Srv, type SrvOptions } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
+import { get as getHttp2, PREFACE, settings, windowUpdate } from '../http2/frames.js';
+import { Wire } from '../http2/wire.js';
 
 interface Stage {
   readonly srv: Srv;
@@ -87,6 +90,30 @@ test('a finished request is not counted any more, although its connection stays'
     stage.answer();
     for (const connection of held) await connection.receive(/ok$/);
   }
+});
+
+test('a response that waits for its client is counted until it is sent', async (t) => {
+  const whole = plugin('whole', {
+    manifest: `directives: { whole: directive({ in: ['location'] }) }`,
+    body: `compile(scope) { return scope.conf.whole ? { content: (request) => request.send(200, Buffer.alloc(request.args.length > 3 ? 2 : 20_000_000)) } : undefined; }`,
+  });
+  const stage = await serve(t, 'http2 on; location / { limit_conn key 1; whole; }', {
+    files: { 'modules/whole.js': whole },
+    main: 'load_module modules/whole.js;',
+  });
+  const port = stage.srv.port('web');
+  const slow = await connectRaw(t, port);
+  slow.send('GET /?k=a HTTP/1.1\r\nHost: a\r\n\r\n');
+  await slow.receive(/^HTTP/);
+  slow.socket.pause();
+  const closed = await Wire.open(t, port, PREFACE + settings([4, 0]) + getHttp2(1, '/?k=b&small'));
+  await closed.tells(/1: 200/);
+  for (const key of ['a', 'b']) t.is(await status(stage, `/?k=${key}&small`), 503, key);
+  t.is(stage.srv.read('logs/status.log').match(/^200/gm), null, 'nor in the log');
+  slow.socket.resume();
+  closed.send(windowUpdate(1, 2));
+  for (const key of ['a', 'b']) await waitFor('the end of the response', async () => (await status(stage, `/?k=${key}&small`)) === 200);
+  slow.socket.destroy();
 });
 
 test('a client that leaves is not counted any more', async (t) => {
@@ -173,11 +200,7 @@ for (const [line, error] of [
   ['limit_conn key 5; limit_conn key 6;', '"limit_conn" directive is duplicate'],
 ] as const)
   test(`rejected: ${line}`, async (t) => {
-    const run = await runSrv(
-      t,
-      ['-t'],
-      `events {} http { limit_conn_zone $uri zone=key:1m; server { listen 127.0.0.1:%%PORT_web%%; ${line} } }`,
-    );
+    const run = await check(t, `events {} http { limit_conn_zone $uri zone=key:1m; server { listen 127.0.0.1:%%PORT_web%%; ${line} } }`);
     t.is(run.code, 1);
     t.true(run.stderr.includes(`[emerg] ${error} in `), run.stderr);
   });

@@ -38,7 +38,7 @@ test('limit_except closes a location to other methods', async (t) => {
   t.deepEqual(await answer('PUT', '/elsewhere'), [200, 'PUT /elsewhere']);
 });
 
-test('limit_except rejects what is no method', async (t) => {
+test('limit_except rejects what is not a method', async (t) => {
   const run = await runSrv(t, ['-t'], 'events {} http { server { location / { limit_except GET FETCH { deny all; } return 200; } } }');
   t.regex(run.stderr, /\[emerg\] invalid method "FETCH" in /);
 });

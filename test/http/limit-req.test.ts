@@ -1,8 +1,9 @@
 import test, { type ExecutionContext } from 'ava';
+import { check } from '../harness/check.js';
 import { connectRaw, get } from '../harness/client.js';
 import { plugin } from '../harness/plugins.js';
 import { shared as sharedScope } from '../harness/scope.js';
-import { runSrv, startSrv, type Srv } from '../harness/srv.js';
+import { startSrv, type Srv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 
 const ZONES = 'limit_req_zone $arg_k zone=one:1m rate=1r/m; limit_req_zone $arg_k zone=fast:1m rate=10r/s;';
@@ -186,7 +187,7 @@ test('a request is limited once, its subrequests included', async (t) => {
   t.is(await statuses(srv.port('web'), '/?k=a', 3), '200 200 503');
 });
 
-test('a reload keeps what is counted; another rate holds at once, another key begins anew', async (t) => {
+test('a reload keeps what is counted; another rate holds at once, another key begins again', async (t) => {
   const srv = await startSrv(t, oneZone('$arg_k zone=one:1m rate=1r/m'));
   const port = srv.port('web');
   t.is(await statuses(port, '/?k=a&h=a', 2), '200 503');
@@ -261,7 +262,7 @@ const DECLARATIONS = [
 for (const [what, lines] of Object.entries({ ARGUMENTS, PLACES, DECLARATIONS }))
   test(`rejected, in nginx's words: ${what.toLowerCase()}`, async (t) => {
     const servers = lines.map(([, line]) => `server { listen 127.0.0.1:%%PORT_web%%; ${line} }`);
-    const run = await runSrv(t, ['-t'], `events {} http { ${ZONES} ${lines.map(([zones]) => zones).join('\n')} ${servers.join('\n')} }`);
+    const run = await check(t, `events {} http { ${ZONES} ${lines.map(([zones]) => zones).join('\n')} ${servers.join('\n')} }`);
     t.is(run.code, 1);
     for (const [, , error] of lines) t.true(run.stderr.includes(`[emerg] ${error} in `), `${error}: ${run.stderr}`);
   });

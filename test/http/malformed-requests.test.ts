@@ -35,7 +35,7 @@ test('a malformed request is refused, its connection closed, and nothing of it r
   t.is((await get(srv.port('web'), '/alive')).body, 'alive');
 });
 
-test('a malformed body is refused where nobody reads it, too', async (t) => {
+test('a malformed body is rejected where nobody reads it, too', async (t) => {
   const srv = await startSrv(t, 'events {} http { server { listen 127.0.0.1:%%PORT_web%%; location / { return 200 taken; } } }');
   t.deepEqual(await answersTo(t, srv.port('web')), EXPECTED);
   const later = await connectRaw(t, srv.port('web'));

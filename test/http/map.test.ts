@@ -1,7 +1,8 @@
 /** `map` (ngx_http_map_module): each case is nginx's response to the same configuration. */
 import test, { type ExecutionContext } from 'ava';
+import { check } from '../harness/check.js';
 import { get } from '../harness/client.js';
-import { runSrv, startSrv } from '../harness/srv.js';
+import { startSrv } from '../harness/srv.js';
 import { tempFolder, writeInto } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
 import { sameAsNginx } from '../harness/same-as-nginx.js';
@@ -89,7 +90,7 @@ sameAsNginx('values of a map', conf, assertCases);
 const withMap = (map: string, text: string): string =>
   `events {} http { ${map} server { listen 127.0.0.1:%%PORT_web%%; location / { return 200 "${text}"; } location /other { return 200 other; } } }`;
 
-test('a map is changed at a reload: the new one is in force, and its name ends with it', async (t) => {
+test('a map is changed at a reload: the new one is active, and its name ends with it', async (t) => {
   const srv = await startSrv(t, withMap('map $arg_a $b { x 1; default 2; }', '$b'));
   const port = srv.port('web');
   t.is((await get(port, '/?a=x')).body, '1');
@@ -140,7 +141,7 @@ for (const [map, message] of Object.entries({
   'map $arg_a $b { x $nowhere; }': 'unknown "nowhere" variable',
 })) {
   test(`rejected: ${map}`, async (t) => {
-    const run = await runSrv(t, ['-t'], `events {} http { ${map} server { location / { return 200; } } }`);
+    const run = await check(t, `events {} http { ${map} server { location / { return 200; } } }`);
     t.true(run.stderr.includes(`[emerg] ${message} in`), run.stderr);
   });
 }

@@ -11,7 +11,7 @@ import { waitFor } from '../harness/wait.js';
 
 /** `/late/HOW` responds after its client has left: `go` lets it. `/filtered` counts the body filters that are alive. */
 const MODULE = plugin('acme_http_over_module', {
-  imports: `import { DONE, DECLINED } from 'srv/module/http.js'; import { Log } from 'srv/module/services.js';`,
+  imports: `import { DONE, DECLINED } from 'srv/module/http.js'; import { Log } from 'srv/module/log.js';`,
   manifest: `directives: { does: directive({ in: ['location'], args: text(), inherit: 'none' }) }`,
   body: `
   static services = [Log];

@@ -46,7 +46,7 @@ test('requests sent at once get their responses in order', async (t) => {
   ]);
 });
 
-test('a request behind a body, whoever reads that', async (t) => {
+test('a request after a body, whoever reads that', async (t) => {
   const srv = await common();
   const body = 'y'.repeat(300);
   const chunked = `${body.length.toString(16)}\r\n${body}\r\n0\r\nX-Trailer: a\r\n\r\n`;
@@ -68,7 +68,7 @@ test('a request behind a body, whoever reads that', async (t) => {
   }
 });
 
-test('what is wrong behind a good request does not spoil its response', async (t) => {
+test('what is wrong after a good request does not spoil its response', async (t) => {
   const srv = await common();
   const received = await exchange(
     t,

@@ -4,11 +4,13 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import test from 'ava';
 import { get } from '../harness/client.js';
+import { plugin } from '../harness/plugins.js';
 import { shared } from '../harness/scope.js';
+import { startSrv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 import { HashingSink, patternDigest } from './byte-streams.js';
 import { residentBytes } from './resident-bytes.js';
-import { ask, digestOf, LENGTH, noneIsOpen, openFiles, site } from './slow-clients.js';
+import { ask, digestOf, LENGTH, noneIsOpen, openFiles, site, streaming } from './slow-clients.js';
 
 const started = shared((scope) => site(scope));
 
@@ -103,6 +105,35 @@ test.serial('proxy_buffer_size is the longest head', async (t) => {
 test.serial('proxy_limit_rate', async (t) => {
   const { srv } = await started();
   const start = Date.now();
-  t.is(await digestOf(await ask(t, srv.port('web'), '/slowly?length=900000')), patternDigest(900_000));
+  t.is(await digestOf(await ask(t, srv.port('web'), '/slowly?rate=400k&length=900000')), patternDigest(900_000));
   t.true(Date.now() - start > 1000, 'the first second’s worth comes at once, the rest as fast as the rate allows');
+});
+
+/** Counts what its filter sees of a body. */
+const COUNTER = plugin('test_count_module', {
+  manifest: "directives: { count: directive({ in: ['location'], inherit: 'none' }) }",
+  body: `
+  #seen = 0;
+  variables = { seen: () => String(this.#seen) };
+  compile(scope) {
+    if (!scope.own('count')) return undefined;
+    return { header: () => ({ write: (piece, out) => { this.#seen += piece.length; out.write(piece); }, end: (out) => out.end() }) };
+  }
+`,
+});
+
+test.serial('body filters see a body at the pace of its member, not of the client', async (t) => {
+  const backend = await streaming(t);
+  const srv = await startSrv(
+    t,
+    `load_module modules/test_count_module.so; worker_processes 1; events {}
+    http { server { listen 127.0.0.1:%%PORT_web%%;
+      location / { count; proxy_pass http://127.0.0.1:${backend.port}; }
+      location /seen { return 200 $seen; }
+    } }`,
+    { files: { 'modules/test_count_module.js': COUNTER } },
+  );
+  const response = await ask(t, srv.port('web'), '/');
+  await waitFor('the filter', async () => (await get(srv.port('web'), '/seen')).body === String(LENGTH));
+  t.is(await digestOf(response), patternDigest(LENGTH));
 });

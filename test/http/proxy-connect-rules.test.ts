@@ -82,7 +82,7 @@ test('addresses of this machine, private and special networks are closed, whatev
   await allowed.receive(/x$/);
 });
 
-test('what follows a CONNECT that is rejected is no request', async (t) => {
+test('what follows a CONNECT that is rejected is not a request', async (t) => {
   const { srv } = await site();
   const smuggled = 'GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n';
   for (const [name, target] of [

@@ -68,7 +68,7 @@ export async function startProxies(t: Scope): Promise<Site> {
         proxy_connect_allow all;
         proxy_connect_destination allow all;
         proxy_connect_connect_timeout 60s;
-        proxy_connect_data_timeout 300ms;
+        proxy_connect_data_timeout 2s;
         proxy_connect_bind 127.0.0.5;
         proxy_connect_response "HTTP/1.1 201 Ready\\r\\nX-Via: $connect_addr\\r\\n\\r\\n";
         limit_conn tunnels 1;
@@ -88,6 +88,20 @@ export async function startProxies(t: Scope): Promise<Site> {
         proxy_connect_allow all;
         proxy_connect_destination allow 127.0.0.0/8;
       }
+      map $request_port $is_allowed { ${echo.port} 1; }
+      server {
+        listen 127.0.0.1:%%PORT_tunnel%%;
+        tunnel_pass;
+        access_log off;
+        tunnel_read_timeout 30s;
+        tunnel_bind 127.0.0.6;
+        tunnel_next_upstream error;
+        tunnel_socket_keepalive on;
+        proxy_connect_destination allow 127.0.0.0/8;
+        if ($is_allowed != 1) { return 502; }
+      }
+      server { listen 127.0.0.1:%%PORT_tunnelclosed%%; tunnel_pass $host:${echo.port}; }
+      server { listen 127.0.0.1:%%PORT_tunnelfixed%%; tunnel_pass localhost:${echo.port}; access_log off; }
       server { listen 127.0.0.1:%%PORT_plain%%; location / { return 200 plain; } }
     }`,
     { files: { 'conf/users': `user:${HASH}\n`, 'conf/proxy.pem': cert, 'conf/proxy.key': key } },

@@ -30,9 +30,10 @@ test('bytes go both ways, those that came with the request included', async (t) 
   }
   connection.socket.end();
   await connection.receiveAll();
+  // Other tests, which send less, are in the log as well.
   const [, sent, received] = await srv.waitForLog(
     new RegExp(
-      `^200 - localhost ${echo.port} 127.0.0.1:${echo.port} 0\\.0\\d\\d 0\\.\\d{3} 0\\.\\d{3} \\[127.0.0.1:${echo.port} (\\d+) (\\d+)\\] OK$`,
+      `^200 - localhost ${echo.port} 127.0.0.1:${echo.port} 0\\.\\d{3} 0\\.\\d{3} 0\\.\\d{3} \\[127.0.0.1:${echo.port} (\\d\\d) (\\d\\d)\\] OK$`,
       'm',
     ),
     'logs/access.log',
@@ -162,7 +163,7 @@ test('the next address is tried when one fails', async (t) => {
   await srv.waitForLog(
     /\[error\] .*connect\(\) failed \(111: Connection refused\) while connecting to 127\.0\.0\.1:1, client: .*upstream: "127\.0\.0\.1:1"/,
   );
-  await srv.waitForLog(/^502 - 127\.0\.0\.1 1 127\.0\.0\.1:1 0\.000 - - \[127\.0\.0\.1:1 0 0\] OK$/m, 'logs/access.log');
+  await srv.waitForLog(/^502 - 127\.0\.0\.1 1 127\.0\.0\.1:1 0\.\d{3} - - \[127\.0\.0\.1:1 0 0\] OK$/m, 'logs/access.log');
 });
 
 test('time limits, limits, local address and response', async (t) => {
@@ -288,7 +289,7 @@ async function send(to: Socket | ClientHttp2Stream, length: number): Promise<voi
   to.end();
 }
 
-/** A port whose queue of connections is full, in a process that accepts none: connecting takes for ever. */
+/** A port whose queue of connections is full, in a process that accepts none: connecting takes forever. */
 async function fullBackend(t: ExecutionContext): Promise<number> {
   const program = `const server = require('node:net').createServer().listen({ port: 0, backlog: 1 }, () => {
     require('node:fs').writeSync(1, server.address().port + '\\n');
@@ -306,3 +307,19 @@ async function fullBackend(t: ExecutionContext): Promise<number> {
   await waitFor('a full queue', () => sockets.some((socket) => !socket.connecting) && sockets.some((socket) => socket.connecting));
   return port;
 }
+
+test('tunnel_pass: where the client wants to go, or to one address', async (t) => {
+  const { srv, echo } = await site();
+  for (const [name, target] of [
+    ['tunnel', `127.0.0.1:${echo.port}`],
+    ['tunnelfixed', 'elsewhere.example:1'],
+  ] as const) {
+    const connection = await tunnel(t, srv.port(name), target, 'early');
+    await connection.receive(/early$/);
+    connection.socket.end();
+    await connection.receiveAll();
+  }
+  t.is(await statusOf(t, srv.port('tunnel'), '127.0.0.1:1'), 502, 'a rule of the server');
+  t.is(await statusOf(t, srv.port('tunnelclosed'), '127.0.0.1:1'), 403);
+  t.regex(srv.log(), /proxy_connect: destination 127\.0\.0\.1 is not allowed/);
+});

@@ -44,9 +44,18 @@ test('proxy_hide_header, proxy_pass_header, and what ends at this hop', async (t
     );
   };
   const common = ['Content-Length', 'Connection: close'];
-  t.deepEqual(await ask('/'), ['Server: own', 'Date: now', ...common, 'X-A: 1', 'x-a: 2', 'Set-Cookie: a=b; path=/', 'Set-Cookie: c=d']);
-  t.deepEqual(await ask('/hide'), ['Server: own', 'Date: now', ...common]);
-  t.deepEqual((await ask('/pass')).sort(), [...common, ...FIELDS.slice(0, 2), ...FIELDS.slice(3, 8)].sort());
+  t.deepEqual(await ask('/'), [
+    'Server: own',
+    'Date: now',
+    ...common,
+    'X-A: 1',
+    'x-a: 2',
+    'Set-Cookie: a=b; path=/',
+    'Set-Cookie: c=d',
+    'Upgrade: h2c',
+  ]);
+  t.deepEqual(await ask('/hide'), ['Server: own', 'Date: now', ...common, 'Upgrade: h2c']);
+  t.deepEqual((await ask('/pass')).sort(), [...common, ...FIELDS.slice(0, 2), ...FIELDS.slice(3, 8), 'Upgrade: h2c'].sort());
 });
 
 test('proxy_pass_header Server, Date: where the member has none there is none', async (t) => {

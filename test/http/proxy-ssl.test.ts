@@ -1,10 +1,11 @@
 import type { ServerOptions } from 'node:https';
 import type { TLSSocket } from 'node:tls';
 import test, { type ExecutionContext } from 'ava';
+import { check } from '../harness/check.js';
 import { httpsBackend, type HttpBackend } from '../harness/backends.js';
 import { selfSigned } from '../harness/certificate.js';
 import { get } from '../harness/client.js';
-import { runSrv, startSrv, type Srv } from '../harness/srv.js';
+import { startSrv, type Srv } from '../harness/srv.js';
 
 const BACKEND = selfSigned('backend.example');
 const OTHER = selfSigned('backend.example');
@@ -17,7 +18,7 @@ const FILES = {
   'conf/client.key': CLIENT.key,
 };
 
-/** Tells what it has seen of the handshake. */
+/** Says what it has seen of the handshake. */
 function backend(t: ExecutionContext, options: ServerOptions = {}): Promise<HttpBackend> {
   return httpsBackend(t, { ...BACKEND, ...options }, (request, response) => {
     const socket = request.socket as TLSSocket;
@@ -102,11 +103,44 @@ test('an idle connection is for requests with the same name only', async (t) => 
   }
 });
 
+test('an idle connection to an address without an upstream is for requests with the same settings only', async (t) => {
+  const { port } = await backend(t, { requestCert: true, rejectUnauthorized: false, ca: CLIENT.cert });
+  const direct = (settings: string): string => `proxy_pass https://127.0.0.1:${port}; ${settings}`;
+  const srv = await startSrv(
+    t,
+    `events {} http { proxy_http_version 1.1; proxy_set_header Connection ""; server { listen 127.0.0.1:%%PORT_web%%;
+      location /old { ${direct('proxy_ssl_protocols TLSv1.2;')} }
+      location /plain { ${direct('')} }
+      location /shown { ${direct('proxy_ssl_certificate client.pem; proxy_ssl_certificate_key client.key;')} }
+      location /named { ${direct('proxy_ssl_server_name on; proxy_ssl_name $arg_name;')} }
+      location /checked { ${direct(TRUSTED)} } location /distrusted { ${direct(TRUSTED.replace('backend.pem', 'other.pem'))} } } }`,
+    { files: FILES },
+  );
+  const expected: Readonly<Record<string, RegExp>> = {
+    '/old': /^TLSv1\.2 \[\] \[\]/,
+    '/plain': /^TLSv1\.3 \[\] \[\]/,
+    '/shown': /^TLSv1\.3 \[\] \[client\.example\]/,
+    '/named?name=a.example': /^TLSv1\.3 \[a\.example\]/,
+    '/named?name=b.example': /^TLSv1\.3 \[b\.example\]/,
+    '/checked': /^TLSv1\.3 \[\] \[\]/,
+    '/distrusted': /502 Bad Gateway/,
+  };
+  for (let round = 0; round < 3; round++)
+    for (const [path, body] of Object.entries(expected)) t.regex((await get(srv.port('web'), path)).body, body, path);
+});
+
 test('proxy_ssl_certificate is shown to a member that asks', async (t) => {
   const { port } = await backend(t, { requestCert: true, rejectUnauthorized: false, ca: CLIENT.cert });
   const srv = await start(t, port, { '/none': '', '/shown': 'proxy_ssl_certificate client.pem; proxy_ssl_certificate_key client.key;' });
   t.regex((await get(srv.port('web'), '/none')).body, /\[\] false/);
   t.regex((await get(srv.port('web'), '/shown')).body, /\[client\.example\] true/);
+});
+
+test('proxy_ssl_alpn: protocols that are offered', async (t) => {
+  const { port } = await backend(t, { ALPNProtocols: ['own/2', 'own/1'] });
+  const srv = await start(t, port, { '/own': 'proxy_ssl_alpn own/1 http/1.1;', '/other': 'proxy_ssl_alpn http/1.1;' });
+  t.is((await get(srv.port('web'), '/own')).status, 200);
+  t.is((await get(srv.port('web'), '/other')).status, 502, 'the member speaks none of them');
 });
 
 test('proxy_ssl_protocols and proxy_ssl_ciphers', async (t) => {
@@ -149,7 +183,7 @@ const REJECTED: Readonly<Record<string, RegExp>> = {
 for (const [directives, expected] of Object.entries(REJECTED)) {
   test(`rejected: ${directives}`, async (t) => {
     const conf = `events {} http { server { listen 127.0.0.1:%%PORT_web%%; location / { proxy_pass https://127.0.0.1:1; ${directives} } } }`;
-    const { code, stderr } = await runSrv(t, ['-t'], conf, { files: FILES });
+    const { code, stderr } = await check(t, conf, FILES);
     t.is(code, 1);
     t.regex(stderr, expected);
   });

@@ -18,7 +18,7 @@ function start(t: ExecutionContext): Promise<Srv> {
   );
 }
 
-test('what is logged of a request that is refused', async (t) => {
+test('what is logged of a request that is rejected', async (t) => {
   const srv = await start(t);
   const port = srv.port('web');
   const logged = async (bytes: string): Promise<string> => {

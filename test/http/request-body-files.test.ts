@@ -1,4 +1,4 @@
-import { readdirSync, readlinkSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { request, type IncomingMessage, type RequestListener } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import test, { type ExecutionContext } from 'ava';
@@ -180,7 +180,7 @@ test('client_body_temp_path: a folder, and levels of folders in it', async (t) =
   await srv.waitForLog(/\[crit\] .* mkdir\(\) "\/.*\/bodies\/3" failed \(2: No such file or directory\)/);
 });
 
-test('a start is refused when the folder cannot be made', async (t) => {
+test('a start is rejected when the folder cannot be made', async (t) => {
   const conf = `daemon off; events {} http { client_body_temp_path none/bodies; server { listen 127.0.0.1:%%PORT_web%%; location / { proxy_pass http://127.0.0.1:9; } } }`;
   const { code, stderr, prefix } = await runSrv(t, [], conf);
   t.is(code, 1);
@@ -220,4 +220,40 @@ test('bodies of any length around the limits arrive as they were sent, also at t
     await Promise.all(uploads);
   }
   await noneIsOpen(srv);
+});
+
+test('the body and the name of its file are in variables; proxy_set_body replaces it', async (t) => {
+  const backend = await httpBackend(t, (request, response) => {
+    void bodyOf(request).then((body) =>
+      response.end(`${request.method} ${String(request.headers['x-file'])} ${request.headers['content-length']} [${body}]`),
+    );
+  });
+  const srv = await startSrv(
+    t,
+    `events {}
+    http {
+      log_format body '$uri [$request_body]';
+      access_log logs/bodies.log body;
+      proxy_set_header X-File $request_body_file;
+      server {
+        listen 127.0.0.1:%%PORT_web%%;
+        location / { proxy_pass http://127.0.0.1:${backend.port}; }
+        location /set { proxy_set_body "was $request_body"; proxy_pass http://127.0.0.1:${backend.port}; }
+        location /clean { client_body_in_file_only clean; proxy_pass_request_body off; proxy_pass http://127.0.0.1:${backend.port}; }
+        location /kept { client_body_in_file_only on; client_body_temp_path kept; proxy_pass http://127.0.0.1:${backend.port}; }
+      }
+    }`,
+  );
+  const send = async (path: string, body?: string): Promise<string> =>
+    (await get(srv.port('web'), path, body === undefined ? {} : { method: 'POST', body })).body;
+  t.is(await send('/', 'short'), 'POST undefined 5 [short]');
+  t.is(await send('/set', 'short'), 'POST undefined 9 [was short]');
+  t.is(await send('/set'), 'GET undefined 4 [was ]');
+  t.regex(await send('/', 'x'.repeat(20_000)), /^POST \/.*\/client_body_temp\/\d+ 20000 /);
+  t.regex(await send('/clean', 'in a file'), /^POST \/.*\/client_body_temp\/\d+ (undefined|0) \[\]$/);
+  const kept = /^POST (\/.*\/kept\/\d+) 9 \[in a file\]$/.exec(await send('/kept', 'in a file'))?.[1] ?? '';
+  await noneIsOpen(srv);
+  t.is(readFileSync(kept, 'utf8'), 'in a file');
+  await waitFor('the end of the files', () => readdirSync(srv.path('client_body_temp')).length === 0);
+  await srv.waitForLog(/^\/ \[short\]\n[^]*^\/set \[short\]\n\/set \[-?\]\n\/ \[-\]$/m, 'logs/bodies.log');
 });

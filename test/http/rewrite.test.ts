@@ -1,12 +1,16 @@
 /** The rewrite module (ngx_http_rewrite_module): each case is nginx's response to the same configuration. */
+import { execFileSync } from 'node:child_process';
+import { closeSync, openSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { check } from '../harness/check.js';
 import { httpBackend } from '../harness/backends.js';
 import { get } from '../harness/client.js';
 import { startNginx } from '../harness/nginx.js';
 import { plugin } from '../harness/plugins.js';
 import { freePort } from '../harness/ports.js';
 import { testWith } from '../harness/programs.js';
-import { runSrv, startSrv } from '../harness/srv.js';
+import { startSrv } from '../harness/srv.js';
 import { tempFolder, writeInto } from '../harness/temp.js';
 
 const show = 'return 200 "$uri|$args|$request_uri"';
@@ -45,6 +49,18 @@ const CASES: Readonly<Record<string, { readonly conf: string; readonly requests:
   'captures are escaped in arguments': {
     conf: `location /k/ { rewrite ^/k/(.*) /show?own=$1 last; } location /show { ${show}; }`,
     requests: { '/k/a%20b%26c': '200 /show|own=a%20b%26c|/k/a%20b%26c', '/k/a+b': '200 /show|own=a%2Bb|/k/a+b' },
+  },
+  'a redirect is unescaped up to its arguments': {
+    conf: `location /r/ { rewrite ^/r/(.*) http://h/$1 redirect; } location /q/ { rewrite ^/q/(.*) http://h/$1?a=$1 redirect; } location /c/ { rewrite ^ http://h/%41%3fb%41?c=%41 redirect; }`,
+    requests: {
+      '/r/%3Ca%3Fb%3C': '302 http://h/<a?b%3C',
+      '/q/%7Ba%5C': '302 http://h/{a\\?a=%7Ba%5C',
+      '/c/': '302 http://h/A?b%41?c=%41',
+    },
+  },
+  'a file that cannot be looked at is none': {
+    conf: `location / { if (-f PREFIX/${'a'.repeat(300)}) { return 200 found; } if (!-e PREFIX/loop/a) { return 200 none; } return 200 both; }`,
+    requests: { '/': '200 none' },
   },
   redirects: {
     conf: `location /r { rewrite ^/r/(.*) /x/$1 redirect; } location /p { rewrite ^/p/(.*) http://h.example/$1 permanent; }
@@ -86,6 +102,26 @@ const CASES: Readonly<Record<string, { readonly conf: string; readonly requests:
     conf: `location / { if (-f PREFIX/conf/a.txt) { set $f file; } if (-d PREFIX/conf/a.txt) { set $d dir; } if (!-e PREFIX/conf/none) { set $e none; } if (-x PREFIX/conf/a.txt) { set $x exec; } return 200 "$f $d $e $x"; }`,
     requests: { '/': '200 file  none ' },
   },
+  'the last block that matches decides, and without content of its own has that of the location alone': {
+    conf: `set $to 127.0.0.1:PORT;
+      location /a { if ($arg_a) { proxy_pass http://$to/own; } if ($arg_b) { } if ($arg_c) { set $x 1; } if ($arg_d) { proxy_pass http://$to/last; } }
+      location /b { proxy_pass http://$to/whole; if ($arg_a) { proxy_pass http://$to/own; } if ($arg_b) { } }
+      location /c { if ($arg_a) { proxy_pass http://$to/own; } if ($arg_b) { rewrite ^ /whole last; } if ($arg_c) { return 204; } }
+      location /own { return 200 own; } location /last { return 200 last; } location /whole { return 200 whole; }`,
+    requests: {
+      '/a': '404',
+      '/a?a=1': '200 own',
+      '/a?a=1&b=1': '500',
+      '/a?a=1&c=1': '500',
+      '/a?a=1&b=1&c=1': '500',
+      '/a?b=1': '404',
+      '/a?a=1&b=1&d=1': '200 last',
+      '/b?a=1': '200 own',
+      '/b?a=1&b=1': '200 whole',
+      '/c?a=1&b=1': '200 whole',
+      '/c?a=1&c=1': '204 ',
+    },
+  },
   'a circle of rewrites ends in 500': {
     conf: 'location / { rewrite ^ /again last; }',
     requests: { '/': '500' },
@@ -115,15 +151,18 @@ async function answer(port: number, line: string): Promise<string> {
   return `${status}${shown}`;
 }
 
-/** A server for each case; `PREFIX` is a folder with a file. */
+/** A server for each case; `PREFIX` is a folder with a file, `PORT` its own. */
 async function casesConf(t: ExecutionContext, ports: number[]): Promise<string> {
   const folder = tempFolder(t);
   writeInto(folder, 'conf/a.txt', 'a');
+  symlinkSync('loop', join(folder, 'loop'));
   const servers: string[] = [];
   for (const { conf } of Object.values(CASES)) {
     const port = await freePort(t);
     ports.push(port);
-    servers.push(`server { listen 127.0.0.1:${port}; server_name s.example; ${conf.replaceAll('PREFIX', folder)} }`);
+    servers.push(
+      `server { listen 127.0.0.1:${port}; server_name s.example; ${conf.replaceAll('PREFIX', folder).replaceAll('PORT', String(port))} }`,
+    );
   }
   return `uninitialized_variable_warn off; ${servers.join('\n')}`;
 }
@@ -174,6 +213,43 @@ test('what goes to an upstream: the whole path that a rewrite made, or the repla
   const inBlock = await get(srv.port('web'), '/f/1?x=1');
   t.deepEqual([inBlock.body, inBlock.headers['x-if']], ['/f/1?x=1', 'yes'], 'the content of the location with the settings of the block');
   t.is((await get(srv.port('web'), '/f/1')).headers['x-if'], undefined);
+});
+
+test('with aio threads a slow file system stops only the requests that look at it', async (t) => {
+  // The thread that looks at files waits for a writer of this FIFO.
+  const folder = tempFolder(t);
+  const fifo = join(folder, 'fifo');
+  execFileSync('mkfifo', [fifo]);
+  const opener = plugin('opener', {
+    imports: `import { open } from 'node:fs';`,
+    manifest: `directives: { opener: directive({ in: ['location'], args: text() }) }`,
+    body: `compile(scope) {
+      if (scope.conf.opener === undefined) return undefined;
+      return { content(request) { open(scope.conf.opener, () => undefined); return request.send(200, 'opened', 'text/plain'); } };
+    }`,
+  });
+  const srv = await startSrv(
+    t,
+    `load_module modules/opener.js; events {}
+    http { server { listen 127.0.0.1:%%PORT_web%%;
+      aio threads;
+      location /open { opener ${fifo}; }
+      location /test { set $x 1; if (-e ${fifo}) { set $x 12; } if (-f ${fifo}) { set $x no; } return 200 $x; }
+      location /late { handler_timeout 100ms; error_page 504 /timeout; if (-f ${fifo}) { } if (-e ${fifo}) { rewrite ^ /test last; } return 200 no; }
+      location /timeout { return 504 late; }
+      location / { return 200 other; } } }`,
+    { files: { 'modules/opener.js': opener }, env: { UV_THREADPOOL_SIZE: '1' } },
+  );
+  const body = async (path: string): Promise<string> => (await get(srv.port('web'), path)).body;
+  t.is(await body('/open'), 'opened');
+  let seen = false;
+  const waiting = body('/test').finally(() => (seen = true));
+  t.is(await body('/late'), 'late');
+  t.is(await body('/'), 'other');
+  t.false(seen);
+  closeSync(openSync(fifo, 'w'));
+  t.is(await waiting, '12');
+  t.is(await body('/'), 'other', 'what timed out does not come back');
 });
 
 test('rewrite_log and uninitialized_variable_warn', async (t) => {
@@ -249,7 +325,7 @@ for (const [conf, message] of Object.entries({
   'if ($arg_a) { proxy_pass http://127.0.0.1; }': '"proxy_pass" directive is not allowed here',
 })) {
   test(`rejected: ${conf}`, async (t) => {
-    const run = await runSrv(t, ['-t'], `events {} http { server { ${conf} } }`);
+    const run = await check(t, `events {} http { server { ${conf} } }`);
     t.true(run.stderr.includes(`[emerg] ${message} in`), run.stderr);
   });
 }

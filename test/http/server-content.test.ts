@@ -1,4 +1,4 @@
-/** Settings and handlers of a server are in force for a URI that no location matches. */
+/** Settings and handlers of a server are active for a URI that no location matches. */
 import test from 'ava';
 import { get } from '../harness/client.js';
 import { startSrv } from '../harness/srv.js';

@@ -52,7 +52,7 @@ export function proxying(t: Scope, port: number, settings = '', allowCrashes = f
         location /gzip { proxy_pass http://member; gzip on; gzip_types *; gzip_comp_level 1; }
         location /levels { proxy_pass http://member; proxy_temp_path responses 1 2; proxy_temp_file_write_size 8k; proxy_busy_buffers_size 8k; }
         location /head { proxy_pass http://member; proxy_buffer_size 1k; }
-        location /slowly { proxy_pass http://member; proxy_limit_rate 400k; }
+        location /slowly { proxy_pass http://member; proxy_limit_rate $arg_rate; }
       }
     }`,
     { allowCrashes },

@@ -8,7 +8,7 @@ import { waitFor } from '../harness/wait.js';
 /** Content in pieces, in each way the contract has. */
 const MODULE = plugin('test_stream_module', {
   imports: `import { Readable } from 'node:stream'; import { appendFileSync } from 'node:fs';
-import { DONE } from 'srv/module/http.js'; import { ServerInfo } from 'srv/module/services.js';`,
+import { DONE } from 'srv/module/http.js'; import { ServerInfo } from 'srv/module/server-info.js';`,
   manifest: `directives: { stream: directive({ in: ['location'], args: text(), inherit: 'none' }) }`,
   body: `
   static services = [ServerInfo];

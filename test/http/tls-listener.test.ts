@@ -44,6 +44,20 @@ function start(t: Scope, backend: number): Promise<Srv> {
         return 200 wild;
       }
       server {
+        listen 127.0.0.1:%%PORT_tls%% ssl;
+        server_name bare.example;
+        ssl_verify_client on;
+        ssl_client_certificate b.pem;
+        return 200 never;
+      }
+      server {
+        listen 127.0.0.1:%%PORT_tls%% ssl;
+        server_name lenient.example;
+        ssl_verify_client optional;
+        ssl_client_certificate b.pem;
+        return 200 $ssl_client_verify;
+      }
+      server {
         listen 127.0.0.1:%%PORT_tls12%% ssl;
         ssl_certificate a.pem;
         ssl_certificate_key a.key;
@@ -96,6 +110,17 @@ test('the certificate is that of the name the client asks for', async (t) => {
   t.is(await subject(), 'a.example', 'no name at all');
 });
 
+test('a server without certificates of its own has the handshake of the default server, which asks for none of the client', async (t) => {
+  const srv = await common();
+  const ask = async (name: string): Promise<string> => {
+    const connection = await connectRawTls(t, srv.port('tls'), { servername: name });
+    connection.send(GET.replace('a.example', name));
+    return connection.receiveAll();
+  };
+  t.regex(await ask('bare.example'), /^HTTP\/1\.1 400 [^]*No required SSL certificate was sent/);
+  t.regex(await ask('lenient.example'), /\r\n\r\nNONE$/);
+});
+
 test('requests over TLS', async (t) => {
   const backend = await httpBackend(t, (_, response) => void patternStream(5_000_000).pipe(response));
   const srv = await start(t, backend.port);
@@ -145,7 +170,7 @@ test('variables tell what the handshake has agreed on', async (t) => {
   t.is(await agreed({ ...old, session }), 'TLSv1.2 ECDHE-ECDSA-AES128-GCM-SHA256 [] r []');
 });
 
-test('why a certificate of a client is not valid is told in the words of OpenSSL alone', async (t) => {
+test('why a certificate of a client is not valid is reported in the words of OpenSSL alone', async (t) => {
   const srv = await common();
   const connection = await connectRawTls(t, srv.port('verified'), selfSigned('client.example'));
   connection.send(GET);
@@ -186,7 +211,7 @@ test('versions of TLS are those of the server that the client names', async (t) 
   await t.throwsAsync(protocol({ servername: 'old.example', minVersion: 'TLSv1.3' }));
 });
 
-test('garbage behind the handshake ends the connection, and nothing else', async (t) => {
+test('garbage after the handshake ends the connection, and nothing else', async (t) => {
   const srv = await common();
   let toServer: Socket | undefined;
   const relay = createServer((client) => {
@@ -332,7 +357,7 @@ const siteFiles = (...names: readonly [string, ...string[]]): Record<string, str
   return { 'conf/site.pem': cert, 'conf/site.key': key };
 };
 
-test('a certificate renewed under its name is read at the next reload; one that is broken is refused', async (t) => {
+test('a certificate renewed under its name is read at the next reload; one that is broken is rejected', async (t) => {
   const srv = await startSrv(t, `worker_processes 2; error_log logs/error.log notice; ${withCertificate('site')}`, {
     files: siteFiles('old.example'),
   });
@@ -343,7 +368,7 @@ test('a certificate renewed under its name is read at the next reload; one that 
   writeFileSync(srv.path('conf/site.pem'), 'nonsense');
   srv.signal('SIGHUP');
   await srv.waitForLog(/cannot use certificate, key or ciphers/);
-  await srv.waitForLog(/the configuration in force stays as it was/);
+  await srv.waitForLog(/the current configuration stays as it was/);
   t.is(await subject(), 'old.example');
 
   for (const [path, content] of Object.entries(siteFiles('new.example'))) writeFileSync(srv.path(path), content);

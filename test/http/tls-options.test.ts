@@ -1,12 +1,18 @@
 /** Options of TLS that both engines share: rejected handshakes, passwords of keys, commands of OpenSSL, what Node has nothing for. */
+import { execFileSync } from 'node:child_process';
 import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import test, { type ExecutionContext } from 'ava';
+import { check } from '../harness/check.js';
 import { httpsBackend } from '../harness/backends.js';
 import { certificateFor, revocationList, selfSigned } from '../harness/certificate.js';
 import { connectRawTls, exchange, get } from '../harness/client.js';
 import { shared, type Scope } from '../harness/scope.js';
-import { runSrv, startSrv, type Srv } from '../harness/srv.js';
+import { startSrv, type Srv } from '../harness/srv.js';
+import { tempFolder } from '../harness/temp.js';
 
 const own = selfSigned('own.example');
 const rsa = certificateFor(['rsa.example'], { kind: 'rsa' });
@@ -43,6 +49,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   preferring: `ssl_certificate own.pem; ssl_certificate_key own.key; ssl_protocols TLSv1.2; ssl_conf_command Options ServerPreference,-SessionTicket;
     ssl_ciphers ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-ECDSA-AES128-GCM-SHA256;`,
   dates: 'ssl_certificate own.pem; ssl_certificate_key own.key; ssl_verify_client optional_no_ca;',
+  keys: 'ssl_certificate own.pem; ssl_certificate_key own.key; ssl_key_log logs/server.keys; ssl_certificate_compression on;',
   refused: 'ssl_certificate own.pem; ssl_certificate_key own.key; ssl_stapling on; ssl_stapling_verify on; ssl_ocsp off;',
 };
 
@@ -69,6 +76,7 @@ async function startSite(scope: Scope): Promise<Srv> {
       server { listen 127.0.0.1:%%PORT_http_rejected%% ssl; server_name good.example; ssl_certificate own.pem; ssl_certificate_key own.key; ssl_early_data on; return 200 good; }
       server { listen 127.0.0.1:%%PORT_proxy%%;
         location /commands { proxy_pass https://127.0.0.1:${backend.port}; proxy_ssl_conf_command MaxProtocol TLSv1.2; proxy_ssl_conf_command CipherString ECDHE-ECDSA-AES256-GCM-SHA384; }
+        location /keys { proxy_pass https://127.0.0.1:${backend.port}; proxy_ssl_key_log logs/http.keys; }
         location /suite { proxy_pass https://127.0.0.1:${backend.port}; proxy_ssl_conf_command Ciphersuites TLS_CHACHA20_POLY1305_SHA256; }
         location /revoked { proxy_pass https://127.0.0.1:${backend.port}; ${TRUSTED} proxy_ssl_crl revoked.crl; }
         location /unrevoked { proxy_pass https://127.0.0.1:${backend.port}; ${TRUSTED} proxy_ssl_crl empty.crl; }
@@ -80,6 +88,7 @@ async function startSite(scope: Scope): Promise<Srv> {
       server { listen 127.0.0.1:%%PORT_stream_rejected%% ssl; server_name good.example; ssl_certificate own.pem; ssl_certificate_key own.key; return good; }
       server { listen 127.0.0.1:%%PORT_relay%%; proxy_ssl on; proxy_pass 127.0.0.1:${backend.port}; proxy_ssl_conf_command MinProtocol TLSv1.3;
         proxy_ssl_conf_command Ciphersuites TLS_CHACHA20_POLY1305_SHA256; proxy_ssl_certificate own.pem; proxy_ssl_certificate_key locked.key; proxy_ssl_password_file passwords; }
+      server { listen 127.0.0.1:%%PORT_relayed_keys%%; proxy_ssl on; proxy_pass 127.0.0.1:${backend.port}; proxy_ssl_key_log logs/stream.keys; }
       server { listen 127.0.0.1:%%PORT_revoked%%; proxy_ssl on; proxy_pass 127.0.0.1:${backend.port}; ${TRUSTED} proxy_ssl_crl revoked.crl; }
     }`,
     { files: FILES },
@@ -88,6 +97,12 @@ async function startSite(scope: Scope): Promise<Srv> {
 
 const site = shared(startSite);
 const GET = 'GET / HTTP/1.1\r\nHost: good.example\r\nConnection: close\r\n\r\n';
+
+/** The content of a file that the owner alone may read. */
+async function keysIn(name: string): Promise<string> {
+  const path = join((await site()).prefix, 'logs', name);
+  return (statSync(path).mode & 0o777) === 0o600 ? readFileSync(path, 'utf8') : '';
+}
 
 interface Visit {
   readonly protocol: string | null;
@@ -148,6 +163,23 @@ for (const engine of ['http', 'stream']) {
     t.regex((await visit(t, await at('dates'))).received, / \|\|$/, 'without a certificate');
   });
 
+  test(`${engine}: ssl_key_log gets the secrets of the connections with clients`, async (t) => {
+    for (const [maxVersion, label] of [
+      ['TLSv1.2', 'CLIENT_RANDOM'],
+      ['TLSv1.3', 'SERVER_TRAFFIC_SECRET_0'],
+    ] as const) {
+      await visit(t, await at('keys'), { maxVersion });
+      t.regex(await keysIn('server.keys'), new RegExp(`^${label} [0-9a-f]{64} [0-9a-f]{64,96}$`, 'm'));
+    }
+  });
+
+  test(`${engine}: proxy_ssl_key_log gets the secrets of the connections with members`, async (t) => {
+    const srv = await site();
+    const request = 'GET /keys HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
+    await exchange(t, srv.port(engine === 'http' ? 'proxy' : 'relayed_keys'), request);
+    t.regex(await keysIn(`${engine}.keys`), /^CLIENT_TRAFFIC_SECRET_0 [0-9a-f]{64} [0-9a-f]{64,96}$/m);
+  });
+
   test(`${engine}: stapling is warned of, and hurts nobody`, async (t) => {
     t.is((await visit(t, await at('refused'))).subject, 'own.example');
   });
@@ -158,6 +190,8 @@ const REJECTED: Readonly<Record<string, RegExp>> = {
   'ssl_conf_command MinProtocol TLSv9;': /SSL_CONF_cmd\("MinProtocol", "TLSv9"\) failed \(bad value\) in /g,
   'ssl_conf_command Options -MiddleboxCompat;': /failed \(bad value, Node\.js cannot set the option "MiddleboxCompat"\) in /g,
   'ssl_ocsp on;': /"ssl_ocsp" is not supported on this platform in /g,
+  'ssl_ech_file own.pem;': /"ssl_ech_file" is not supported on this platform in /g,
+  'ssl_key_log nowhere/keys;': /open\(\) ".*nowhere\/keys" failed \(2: No such file or directory\)/g,
   'ssl_password_file none;': /none.*2: No such file/g,
   'ssl_certificate_key locked.key; ssl_password_file wrong;':
     /cannot load certificate key ".*locked\.key": PEM_read_bio_PrivateKey\(\) failed/g,
@@ -168,9 +202,7 @@ test('settings that are rejected, in either engine', async (t) => {
     const key = directives.startsWith('ssl_certificate_key') ? '' : 'ssl_certificate_key own.key;';
     return `server { listen unix:a${at} ssl; ssl_certificate own.pem; ${key} ${directives} return 200; }`;
   });
-  const { code, stderr } = await runSrv(t, ['-t'], `events {} http { ${servers.join('')} } stream { ${servers.join('')} }`, {
-    files: FILES,
-  });
+  const { code, stderr } = await check(t, `events {} http { ${servers.join('')} } stream { ${servers.join('')} }`, FILES);
   t.is(code, 1);
   for (const [directives, expected] of Object.entries(REJECTED)) t.is(stderr.match(expected)?.length, 2, directives);
 });
@@ -179,7 +211,7 @@ const bare = (port: string): string => `server { listen 127.0.0.1:%%PORT_${port}
   server { listen 127.0.0.1:%%PORT_${port}%% ssl; server_name b; return 200; }`;
 
 test('beside a default server that rejects handshakes others need certificates', async (t) => {
-  const { stderr } = await runSrv(t, ['-t'], `events {} http { ${bare('a')} } stream { ${bare('b')} }`, { files: FILES });
+  const { stderr } = await check(t, `events {} http { ${bare('a')} } stream { ${bare('b')} }`, FILES);
   t.is(stderr.match(/no "ssl_certificate" is defined for the "listen \.\.\. ssl" directive/g)?.length, 2);
 });
 
@@ -188,7 +220,7 @@ const stapling = (port: string, more: string): string =>
 
 test('what is not supported is warned of', async (t) => {
   const conf = `events {} http { ${stapling('a', 'ssl_early_data on;')} } stream { ${stapling('b', '')} }`;
-  const { code, stderr } = await runSrv(t, ['-t'], conf, { files: FILES });
+  const { code, stderr } = await check(t, conf, FILES);
   t.is(code, 0);
   t.is(stderr.match(/\[warn\] "ssl_stapling" ignored, not supported in /g)?.length, 2);
   t.regex(stderr, /\[warn\] "ssl_early_data" is not supported on this platform, ignored in /);
@@ -210,4 +242,28 @@ test('proxy_ssl_crl: a member whose certificate is revoked is not spoken with', 
   await srv.waitForLog(/upstream SSL certificate verify error: \(certificate revoked\) while .*, request: "GET \/revoked/);
   t.is(await exchange(t, srv.port('revoked'), GET), '');
   t.is(srv.log().match(/verify error: \(certificate revoked\)/g)?.length, 2);
+});
+
+test('keys and passwords from named pipes, whose writers wait; a reload reads what is written by then', async (t) => {
+  const folder = tempFolder(t);
+  const [key, password] = ['key', 'password'].map((name) => join(folder, name));
+  if (key === undefined || password === undefined) return;
+  execFileSync('mkfifo', [key, password]);
+  const written = Promise.all([writeFile(key, encrypted(own.key, 'piped')), writeFile(password, 'piped\n')]);
+  const srv = await startSrv(
+    t,
+    `error_log logs/error.log notice; events {} http { server { listen 127.0.0.1:%%PORT_web%% ssl;
+      ssl_certificate own.pem; ssl_certificate_key ${key}; ssl_password_file ${password}; return 200 hello; } }`,
+    { files: FILES },
+  );
+  await written;
+  const assertServed = async (): Promise<void> => {
+    const client = await connectRawTls(t, srv.port('web'), { rejectUnauthorized: false });
+    client.send('GET / HTTP/1.0\r\n\r\n');
+    t.regex(await client.receiveAll(), /\r\n\r\nhello$/);
+  };
+  await assertServed();
+  srv.signal('SIGHUP');
+  await srv.waitForLog(/reconfigured/);
+  await assertServed();
 });

@@ -1,4 +1,5 @@
 import test from 'ava';
+import { readRoot } from '../docs/source-files.js';
 import { get } from '../harness/client.js';
 import { startSrv } from '../harness/srv.js';
 
@@ -22,6 +23,7 @@ test('types and default_type: the content type is that of the extension of $uri'
         default_type a/server;
         location / { return 200 ok; }
         location /none/ { types { } default_type a/none; return 200 ok; }
+        location /shipped/ { include mime.types; return 200 ok; }
         location /redirected { error_page 404 = /a.css; return 404; }
       }
     }`,
@@ -47,10 +49,20 @@ test('types and default_type: the content type is that of the extension of $uri'
   for (const [path, expected] of [
     ['/a.css', 'text/css'],
     ['/a.Css2', 'text/css'],
+    ['/shipped/a.css', 'text/css'],
+    ['/shipped/a.js', 'application/javascript'],
+    ['/shipped/a.woff2', 'font/woff2'],
+    ['/shipped/a.none', 'a/server'],
     ['/a.js', 'a/js'],
     ['/a.html', 'a/server'],
     ['/none/a.css', 'a/none'],
     ['/redirected', 'text/css'],
   ] as const)
     t.is(await type('own', path), expected, path);
+});
+
+test('the shipped mime.types names each extension once', (t) => {
+  const extensions = [...readRoot('conf/mime.types').matchAll(/^ +[\w.+/-]+ +(.*);$/gm)].flatMap(([, words = '']) => words.split(' '));
+  t.true(extensions.length > 150);
+  t.deepEqual(new Set(extensions).size, extensions.length);
 });

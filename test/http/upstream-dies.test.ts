@@ -1,7 +1,11 @@
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import test from 'ava';
-import { rawBackend } from '../harness/backends.js';
+import { httpsBackend, rawBackend } from '../harness/backends.js';
+import { selfSigned } from '../harness/certificate.js';
 import { exchange, get } from '../harness/client.js';
 import { startSrv } from '../harness/srv.js';
+import { MALFORMED_CHUNKS, MALFORMED_RESPONSES } from './malformed-responses.js';
 
 test('a member that breaks off, at any point', async (t) => {
   const backend = await rawBackend(t, (socket) => {
@@ -45,6 +49,29 @@ test('a member that breaks off, at any point', async (t) => {
   t.is((await get(srv.port('web'), '/alive')).body, 'alive');
 });
 
+test('what a TLS member sent before its connection broke arrives, also while nothing is read', async (t) => {
+  const identity = selfSigned('localhost');
+  const backend = await httpsBackend(t, identity, ({ socket }) => {
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 10000\r\n\r\n${'x'.repeat(4000)}`);
+    // Its first part is read before the rest comes.
+    setTimeout(() => {
+      socket.write('the last bytes');
+      // A record that no key has made: nothing is lost in the system, as it would be with a reset.
+      rawSocketOf(socket as TLSSocket).write(Buffer.concat([Buffer.of(23, 3, 3, 0, 32), Buffer.alloc(32)]));
+    }, 300);
+  });
+  const srv = await startSrv(
+    t,
+    `events {} http { server { listen 127.0.0.1:%%PORT_web%%; proxy_limit_rate 100; location / { proxy_pass https://127.0.0.1:${backend.port}; } } }`,
+  );
+  t.regex(await exchange(t, srv.port('web'), 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'), /xxxthe last bytes$/);
+});
+
+/** What is beneath TLS. */
+function rawSocketOf(socket: TLSSocket): Socket {
+  return (socket as unknown as { readonly _parent: Socket })._parent;
+}
+
 const PARTS: Readonly<Record<string, string>> = {
   status: 'HTTP/1.1 200',
   head: 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\nX-A',
@@ -55,30 +82,21 @@ const PARTS: Readonly<Record<string, string>> = {
 };
 
 test('a response that is malformed never reaches a client as a whole one', async (t) => {
-  const answers: Readonly<Record<string, string>> = {
-    '/text': 'NONSENSE\r\n\r\n',
-    '/0.9': '<html></html>',
-    '/version': 'HTTP/2.0 200 OK\r\n\r\n',
-    '/status': 'HTTP/1.1 2000 OK\r\n\r\n',
-    '/fold': 'HTTP/1.1 200 OK\r\nX-A: b\r\n c\r\n\r\n',
-    '/nul': 'HTTP/1.1 200 OK\r\nX-A: b\0c\r\n\r\n',
-    '/lengths': 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\nevil',
-    '/length': 'HTTP/1.1 200 OK\r\nContent-Length: -4\r\n\r\nevil',
-    '/coding': 'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nevil',
-    '/both': 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n4\r\nevil\r\n0\r\n\r\n',
-    '/large': `HTTP/1.1 200 OK\r\nX-A: ${'x'.repeat(40_000)}\r\n\r\n`,
-    '/interim': 'HTTP/1.1 100 Continue\r\n\r\nNONSENSE\r\n\r\n',
-  };
+  const answers = Object.entries(MALFORMED_RESPONSES);
+  const chunked = Object.entries(MALFORMED_CHUNKS).map(([name, body]) => [
+    name,
+    `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${body}`,
+  ]);
   const backend = await rawBackend(t, (socket) => {
     socket.once('data', (chunk) => {
-      const [, path = ''] = chunk.toString('latin1').split(' ');
-      socket.end(answers[path] ?? 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nevil', 'latin1');
+      const [, number = ''] = /^GET \/(\d+)/.exec(chunk.toString('latin1')) ?? [];
+      socket.end([...answers, ...chunked][Number(number)]?.[1] ?? '', 'latin1');
     });
   });
   const srv = await startSrv(
     t,
     `events {} http { server { listen 127.0.0.1:%%PORT_web%%; location / { proxy_pass http://127.0.0.1:${backend.port}; } } }`,
   );
-  for (const path of Object.keys(answers)) t.is((await get(srv.port('web'), path)).status, 502, path);
-  await t.throwsAsync(get(srv.port('web'), '/chunks'));
+  for (const [at, [name]] of answers.entries()) t.is((await get(srv.port('web'), `/${at}`)).status, 502, name);
+  for (const [at, [name]] of chunked.entries()) await t.throwsAsync(get(srv.port('web'), `/${answers.length + at}`), undefined, name);
 });

@@ -85,7 +85,8 @@ test('what counts as a failure of a member', async (t) => {
     (_, at) => `upstream u${at} { server 127.0.0.1:${first.port} fail_timeout=1h; server 127.0.0.1:${second.port} backup; }`,
   );
   const locations = COUNTED.map(
-    ([next], at) => `location /${at}/ { proxy_pass http://u${at}; proxy_read_timeout 500ms; proxy_next_upstream ${next}; }`,
+    ([next, deed], at) =>
+      `location /${at}/ { proxy_pass http://u${at}; ${deed === 'hangs' ? 'proxy_read_timeout 2s;' : ''} proxy_next_upstream ${next}; }`,
   );
   const srv = await startSrv(
     t,

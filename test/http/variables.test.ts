@@ -105,3 +105,27 @@ test('variables of the request', async (t) => {
     ) ?? [];
   t.true(Math.abs(Number(msec) - now) < 10);
 });
+
+const head = (line: string, host: string, more = ''): string => `${line} HTTP/1.1\r\nHost: ${host}\r\n${more}\r\n`;
+
+test('the port that a request names, how old its connection is, whether it was pipelined', async (t) => {
+  const srv = await startSrv(
+    t,
+    `events {} http { server {
+      listen 127.0.0.1:%%PORT_web%%;
+      return 200 "[$host$is_request_port$request_port $pipe $connection_time $arg_]";
+    } }`,
+  );
+  const heads = [
+    head('GET /', 'a.example:08080'),
+    head('GET /?=x', 'b.example:'),
+    head('GET http://c.example:81/', 'd.example:82'),
+    head('GET http://e.example/', 'f.example:82', 'Connection: close\r\n'),
+  ];
+  const received = await exchange(t, srv.port('web'), heads.join(''));
+  t.regex(
+    (received.match(/\[[^\]]*\]/g) ?? []).join('\n'),
+    /^\[a\.example:8080 \. \d\.\d{3} \]\n\[b\.example p \d\.\d{3} \]\n\[c\.example:81 p \d\.\d{3} \]\n\[e\.example p \d\.\d{3} \]$/,
+  );
+  t.regex((await get(srv.port('web'), '/', { headers: { host: '[::1]:90' } })).body, /^\[\[::1\]:90 \. /);
+});

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { expiryOf } from '../../core/http/upstream/accel.js';
+import { expiryOf } from '../../core/http/member/accel.js';
 
 test('X-Accel-Expires: seconds from now, a moment, not at all, nonsense', (t) => {
   const now = 1_000_000;

@@ -24,7 +24,7 @@ async function redirecting(t: ExecutionContext): Promise<{ srv: Srv; connections
         listen 127.0.0.1:%%PORT_web%%;
         root files;
         location / { proxy_pass http://member; }
-        location /ignored { proxy_pass http://member; proxy_ignore_headers X-Accel-Redirect; }
+        location /ignored { proxy_pass http://member; proxy_ignore_headers X-Accel-Redirect; proxy_ignore_headers Vary; }
         location /shown { proxy_pass http://member; proxy_ignore_headers X-Accel-Redirect; proxy_pass_header X-Accel-Redirect; }
         location /intercepted { proxy_intercept_errors on; error_page 503 /page; proxy_pass http://member/failed; }
         location /page { return 200 page; }

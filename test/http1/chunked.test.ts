@@ -89,7 +89,7 @@ test('a body decodes as the model says, however it is cut', (t) => {
   );
 });
 
-test('a damaged body is refused or waited for exactly when the model does not take it, however it is cut', (t) => {
+test('a damaged body is rejected or waited for exactly when the model does not take it, however it is cut', (t) => {
   const damage = fc.tuple(
     fc.nat(),
     fc.constantFrom('', '\r', '\n', '\r\n', ' ', ';', '-', '0', 'g', ':', '\0', '\x7f'),
@@ -166,7 +166,7 @@ test('many small chunks are fine, much framing for little data is not', (t) => {
   t.like(decode(new ChunkedDecoder(), [padded]), { failed: true, reason: 'too much chunk framing' });
 });
 
-test('trailers that would frame or route the message are refused', (t) => {
+test('trailers that would frame or route the message are rejected', (t) => {
   for (const line of [
     'Content-Length: 5',
     'transfer-encoding: chunked',

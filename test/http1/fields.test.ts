@@ -16,13 +16,13 @@ function parse(...lines: string[]): RequestHead {
 
 const nothing = new FieldFilter([]);
 
-/** The lines that go on, of a request with `lines` behind its Host. */
+/** The lines that go on, of a request with `lines` after its Host. */
 function kept(filter: FieldFilter, ...lines: string[]): string[] {
   const head = parse(...lines);
   return keptFields(head.text, head, filter).split('\r\n').slice(0, -1);
 }
 
-test('a field is found by its name in any case, and the next one behind it', (t) => {
+test('a field is found by its name in any case, and the next one after it', (t) => {
   const { text, fields, count } = parse('X-A: b', 'X-AB: c', 'x-a: d');
   t.is(findField(text, fields, count, 'x-a'), 1);
   t.is(findField(text, fields, count, 'x-a', 2), 3);
@@ -90,7 +90,7 @@ test('fields with an underscore are dropped, or taken where the configuration sa
   t.is(keptFields(text, head, nothing), text.slice('GET / HTTP/1.1\r\n'.length, -2));
 });
 
-test('what is malformed in a field with an underscore is refused all the same', (t) => {
+test('what is malformed in a field with an underscore is rejected all the same', (t) => {
   for (const line of ['a_b : c', 'a_b', '_', 'a_b: c\0', 'a_b: c\n', ' a_b: c']) {
     const head = new RequestHead();
     t.is(parseRequestHead(head, `GET / HTTP/1.1\r\nHost: a.example\r\n${line}\r\n\r\n`, DEFAULT_HEAD_LIMITS), 400, line);

@@ -28,7 +28,7 @@ test('goes on where it stopped, byte by byte, at another offset of another buffe
   t.is(find(search, `other${HEAD}`, 5), 5 + HEAD.length);
 });
 
-test('starts behind the empty lines before a request, however they arrive', (t) => {
+test('starts after the empty lines before a request, however they arrive', (t) => {
   const search = new HeadEnd();
   const input = `\r\n\r\n${HEAD}`;
   for (let length = 1; length < input.length; length++) t.is(find(search, input.slice(0, length)), 0);
@@ -50,7 +50,7 @@ test('after reset it looks for the next head', (t) => {
   t.is(search.start, HEAD.length);
 });
 
-test('refuses what cannot become a head without waiting for its end', (t) => {
+test('rejects what cannot become a head without waiting for its end', (t) => {
   for (const text of ['GET / HTTP/1.1\rX', '\n'.repeat(5), '\rG', 'G\0', 'GET /\x7f', '\x16\x03\x01']) {
     t.is(find(new HeadEnd(), text), -400, JSON.stringify(text));
   }

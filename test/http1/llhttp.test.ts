@@ -13,7 +13,7 @@ import { type Message, readRequests, readResponse, type Rewritten } from './wire
  */
 const bytesOf = ({ text }: Rewritten): Buffer => Buffer.from(text, 'latin1');
 
-/** Where we take a message that llhttp refuses with `error`, and why that is right. Everything else that only we take is a fault. */
+/** Where we take a message that llhttp rejects with `error`, and why that is right. Everything else that only we take is a fault. */
 interface Exception {
   readonly error: RegExp;
   applies(message: Message, input: string): boolean;
@@ -36,7 +36,7 @@ function normalTrailers(message: Message): Message {
   return { ...message, trailers };
 }
 
-/** What stands behind it Node takes for bytes of the other protocol, whether somebody changes to that or not. */
+/** What is after it Node takes for bytes of the other protocol, whether somebody changes to that or not. */
 function asksForUpgrade({ fields }: Message): boolean {
   const values = (name: string): string[] => fields.filter((_, at) => at % 2 === 1 && fields[at - 1]?.toLowerCase() === name);
   return values('upgrade').length > 0 && values('connection').some((value) => /(?:^|,)[ \t]*upgrade[ \t]*(?:,|$)/i.test(value));

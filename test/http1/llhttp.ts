@@ -15,7 +15,7 @@ type ResponseFacts = Pick<IncomingMessage, 'httpVersionMajor' | 'httpVersionMino
   statusMessage?: string | undefined;
 };
 
-/** More than any test sends, so that llhttp refuses for what a message says and not for its size. */
+/** More than any test sends, so that llhttp rejects for what a message says and not for its size. */
 const MAX_HEADER_SIZE = 1 << 20;
 
 /** llhttp takes HTTP/0.9 and HTTP/2.0, which we never do. */
@@ -107,7 +107,7 @@ export class LlhttpServer {
     this.#server.maxHeadersCount = 0;
     const take = (message: IncomingMessage): void => this.#collection.collect(message, requestHead(message));
     for (const event of ['request', 'checkContinue', 'checkExpectation']) this.#server.on(event, take);
-    // Node takes the connection away from the parser behind a CONNECT.
+    // Node takes the connection away from the parser after a CONNECT.
     this.#server.on('connect', (message: IncomingMessage) => this.#collection.add(requestHead(message)));
     // Not destroyed here: what was complete before the error is still on its way through the streams.
     this.#server.on('clientError', (error) => this.#collection.fail(error));

@@ -3,7 +3,7 @@ import { malformedRequests } from './malformed-requests.js';
 import { readRequests } from './wire.js';
 
 for (const request of malformedRequests) {
-  test(`refused: ${request.name}`, (t) => {
+  test(`rejected: ${request.name}`, (t) => {
     const reading = readRequests(Buffer.from(request.bytes, 'latin1'));
     t.like(reading, { messages: [], status: request.status, in: request.in });
     t.not(reading.reason, '');

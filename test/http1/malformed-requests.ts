@@ -1,8 +1,8 @@
-/** Requests that must be refused, as raw bytes. Used against the codec and, over a socket, against the running server. */
+/** Requests that must be rejected, as raw bytes. Used against the codec and, over a socket, against the running server. */
 
 export interface MalformedRequest {
   readonly name: string;
-  /** What the client sends, one byte a character. It needs no more bytes and no close to be refused. */
+  /** What the client sends, one byte a character. It needs no more bytes and no close to be rejected. */
   readonly bytes: string;
   /** The status of the response; the connection is closed after it. */
   readonly status: number;
@@ -278,7 +278,7 @@ const codings: readonly MalformedRequest[] = [
   framing('Transfer-Encoding: NUL', 'Transfer-Encoding: chunked\0'),
   framing('Transfer-Encoding twice', 'Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked'),
   framing('Transfer-Encoding twice, then identity', 'Transfer-Encoding: chunked\r\nTransfer-Encoding: identity'),
-  framing('Transfer-Encoding twice, first identity', 'Transfer-Encoding: identity\r\nTransfer-Encoding: chunked', 501),
+  framing('Transfer-Encoding twice, first identity', 'Transfer-Encoding: identity\r\nTransfer-Encoding: chunked'),
   framing('Transfer-Encoding with a space before the colon', 'Content-Length: 5\r\nTransfer-Encoding : chunked'),
   framing('Transfer-Encoding with a tab before the colon', 'Content-Length: 5\r\nTransfer-Encoding\t: chunked'),
   framing('Transfer-Encoding behind a space', 'Content-Length: 5\r\n Transfer-Encoding: chunked'),

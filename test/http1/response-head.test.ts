@@ -111,14 +111,14 @@ const malformed: Record<string, string> = {
 };
 
 for (const [name, bytes] of Object.entries(malformed)) {
-  test(`refused: ${name}`, (t) => {
+  test(`rejected: ${name}`, (t) => {
     const reading = readResponse(Buffer.from(bytes, 'latin1'), 'GET');
     t.like(reading, { messages: [], status: 502 });
     t.not(reading.reason, '');
   });
 }
 
-test('the reason of a refusal names the upstream', (t) => {
+test('the reason of a rejection names the upstream', (t) => {
   t.is(parse(malformed['Content-Length twice'] ?? '').reason, 'upstream sent duplicate header line "Content-Length"');
 });
 

@@ -78,7 +78,7 @@ test('pipelined requests are read one after the other, whatever their bodies', (
   );
 });
 
-test('nothing is read behind a request that closes the connection', (t) => {
+test('nothing is read after a request that closes the connection', (t) => {
   const close = 'GET /a HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n';
   t.is(readRequests(Buffer.from(close + close, 'latin1')).messages.length, 1);
 });

@@ -31,10 +31,10 @@ export interface Message {
 export interface Reading {
   /** What was read completely. */
   messages: Message[];
-  /** Status of the refusal that ended the reading, 0: none. */
+  /** Status of the rejection that ended the reading, 0: none. */
   status: number;
   reason: string;
-  /** Where the refusal came from. */
+  /** Where the rejection came from. */
   in: 'head' | 'path' | 'body' | '';
 }
 
@@ -76,7 +76,7 @@ function readBody(message: Message, kind: number, length: number, input: Buffer,
   return start + size;
 }
 
-/** Puts the message that was read from `from` to `to` into `rewritten`, and everything behind it. */
+/** Puts the message that was read from `from` to `to` into `rewritten`, and everything after it. */
 function rewrite(rewritten: Rewritten, search: HeadEnd, head: MessageHead, input: Buffer, from: number, to: number): void {
   const before = rewritten.text.slice(0, rewritten.text.length - (input.length - from));
   const emptyLines = input.latin1Slice(from, search.start).replaceAll(/\r?\n/g, '\r\n');

@@ -167,8 +167,9 @@ test('fields of any bytes are a request of HTTP/1 in which every line is one of 
   const usual = fc.constantFrom(':method', ':path', ':scheme', ':authority', 'host', 'cookie', 'te', 'x-a', 'content-length');
   const usualValue = fc.constantFrom('GET', '/', 'http', 'a.test', 'trailers', '5', '/a b', 'x\r\ny: z');
   const pair = fc.tuple(fc.oneof({ weight: 5, arbitrary: usual }, { weight: 1, arbitrary: latin1(10) }), fc.oneof(usualValue, latin1(20)));
+  const server = { settings: { headLimits: { total: 1000 } } };
   const property = fc.property(fc.array(pair, { maxLength: 12 }), (more) => {
-    const fields = new RequestFields(1000, false);
+    const fields = new RequestFields({ defaultServer: server, find: () => ({ server }) }, false);
     for (const [name, value] of more) fields.onField(name, value);
     const head = fields.head();
     if (fields.malformed !== '') assert.equal(head, '');

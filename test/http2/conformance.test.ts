@@ -27,7 +27,7 @@ import {
 } from './frames.js';
 import { Wire } from './wire.js';
 
-/** What a client sends behind its SETTINGS, or from its preface on, and what comes of it. */
+/** What a client sends after its SETTINGS, or from its preface on, and what comes of it. */
 type Case = readonly [name: string, bytes: string, story: string | RegExp];
 
 const whole = END_STREAM | END_HEADERS;
@@ -82,9 +82,9 @@ const SECTIONS: Readonly<Record<string, readonly Case[]>> = {
       OK,
     ],
     [
-      'reset by the server: what was on its way is ignored',
+      'responded to before its end: what was on its way is ignored',
       post(1) + data(1, 'x') + windowUpdate(1, 5) + headers(block([['x-a', 'b']])) + get(3),
-      '1: 200; 1: 2 bytes, end; RST 1 NO_ERROR; 3: 200; 3: 2 bytes, end',
+      '1: 200; 1: 2 bytes, end; 3: 200; 3: 2 bytes, end',
     ],
   ],
   'RFC 9113, 5.1.1 stream identifiers': [
@@ -233,7 +233,7 @@ const SECTIONS: Readonly<Record<string, readonly Case[]>> = {
   'RFC 9113, 8.3 pseudo-header fields': [
     ['an unknown one', headers(request({}, [[':test', 'x']])), malformed],
     ['that of a response', headers(request({}, [[':status', '200']])), malformed],
-    ['behind other fields', headers(block([['x-a', 'b']]) + request()), malformed],
+    ['after other fields', headers(block([['x-a', 'b']]) + request()), malformed],
     ['in upper case', headers(block([[':METHOD', 'GET']]) + request({ ':method': undefined })), malformed],
     ['no :method', headers(request({ ':method': undefined })), malformed],
     ['no :scheme', headers(request({ ':scheme': undefined })), malformed],

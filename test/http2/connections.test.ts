@@ -5,7 +5,7 @@ import { selfSigned } from '../harness/certificate.js';
 import { connectRaw, get as getHttp1 } from '../harness/client.js';
 import { startSrv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
-import { get, ping, PREFACE, settings } from './frames.js';
+import { data, END_STREAM, frame, get, ping, post, PREFACE, request, settings, Type } from './frames.js';
 import { Wire } from './wire.js';
 
 function connect(t: ExecutionContext, url: string): ClientHttp2Session {
@@ -42,7 +42,7 @@ function ask(
 }
 
 const LARGE = Buffer.alloc(1_000_000, 'large ');
-/** All that may stand in a value, in an order that makes long and short Huffman codes meet. */
+/** All that may be in a value, in an order that makes long and short Huffman codes meet. */
 const CHARACTERS = Array.from({ length: 95 }, (_, at) => String.fromCharCode(0x20 + ((at * 37) % 95)))
   .join('')
   .trim();
@@ -77,6 +77,7 @@ for (const scheme of ['http', 'https'])
     t.is(await ask(session, '/large', { method: 'HEAD' }), '');
     const larges = await Promise.all(Array.from({ length: 4 }, () => ask(session, '/large')));
     t.true(larges.every((body) => body === LARGE.latin1Slice()));
+    t.is(await ask(session, '/echo', { method: 'POST', pieces: [LARGE, LARGE], fields: { 'x-echo': 'early' } }), 'early');
     t.is(await ask(session, '/', { method: 'POST', pieces: [LARGE, LARGE] }), `2000000 ${LARGE.latin1Slice().repeat(2)}`);
     t.is(await ask(session, '/streamed', { method: 'POST', pieces: [LARGE, LARGE] }), `chunked ${LARGE.latin1Slice().repeat(2)}`);
     t.is(await ask(session, '/', { method: 'POST', pieces: [Buffer.from('with ')], trailers: { 'x-checksum': '1' } }), '5 with ');
@@ -85,6 +86,47 @@ for (const scheme of ['http', 'https'])
       t.is(await ask(session, '/echo', { fields: { 'x-echo': value } }), value);
     }
   });
+
+const length = (bytes: number): [string, string][] => [['content-length', String(bytes)]];
+
+test('what a request may be: of a server with HTTP/2, and as long as its content-length', async (t) => {
+  const bodies: string[] = [];
+  const backend = await httpBackend(t, (incoming, response) => {
+    // The others are cut off.
+    bodyOf(incoming).then(
+      (body) => response.end(String(bodies.push(body))),
+      () => undefined,
+    );
+  });
+  const srv = await startSrv(
+    t,
+    `error_log logs/error.log info; events {} http {
+      server { listen 127.0.0.1:%%PORT_web%%; http2 on; return 200 ok; }
+      server { listen 127.0.0.1:%%PORT_web%%; server_name off.test; return 200 off; }
+      server { listen 127.0.0.1:%%PORT_all%% http2; location / { proxy_pass http://127.0.0.1:${backend.port}; }
+        location /streamed { proxy_request_buffering off; proxy_pass http://127.0.0.1:${backend.port}; } }
+      server { listen 127.0.0.1:%%PORT_all%%; server_name off.test; return 200 off; } }`,
+  );
+  const asks = async (name: string, authority: string): Promise<string> =>
+    (await Wire.open(t, srv.port(name), PREFACE + settings() + frame(Type.headers, 5, 1, request({ ':authority': authority })))).tells(
+      /end/,
+    );
+  t.regex(await asks('web', 'off.test'), /^1: 421;/);
+  t.is(await asks('all', 'off.test'), '1: 200; 1: 3 bytes, end', 'the address speaks it');
+  await srv.waitForLog(/client attempted to request the server name for which the negotiated protocol is disabled/);
+
+  for (const path of ['/', '/streamed']) {
+    const bodied = await Wire.open(t, srv.port('all'));
+    bodied.send(post(1, path, length(4)) + data(1, 'four'));
+    t.is(await bodied.settle(), '', 'it has not ended yet');
+    bodied.send(data(1, 'more', END_STREAM) + post(3, path, length(2)) + data(3, 'all', END_STREAM));
+    bodied.send(post(5, path, length(4)) + data(5, 'fo') + data(5, 'ur'));
+    await bodied.settle();
+    bodied.send(data(5, '', END_STREAM));
+    t.regex(await bodied.tells(/5: 1 bytes, end/), /^RST 1 PROTOCOL_ERROR; RST 3 PROTOCOL_ERROR; 5: 200;/);
+  }
+  t.deepEqual(bodies, ['four', 'four']);
+});
 
 test('keepalive_requests: the connection says that it ends, and serves what comes until the client knows', async (t) => {
   const srv = await startSrv(
@@ -138,7 +180,7 @@ test('http2 comes and goes with a reload; a connection that is open goes on', as
   t.is((await getHttp1(srv.port('web'), '/')).body, '');
 });
 
-test('the PROXY protocol stands before the preface', async (t) => {
+test('the PROXY protocol is before the preface', async (t) => {
   const srv = await startSrv(
     t,
     'events {} http { server { listen 127.0.0.1:%%PORT_web%% proxy_protocol; http2 on; return 200 "$proxy_protocol_addr"; } }',

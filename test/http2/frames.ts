@@ -84,7 +84,7 @@ export function block(fields: Fields): string {
   return fields.map(([name, value]) => field(name, value)).join('');
 }
 
-/** The usual request fields with other values, without those that are undefined, and with more behind them. */
+/** The usual request fields with other values, without those that are undefined, and with more after them. */
 export function request(changes: Readonly<Record<string, string | undefined>> = {}, more: Fields = []): string {
   const usual = GET.flatMap(([name, value]) => {
     const changed = name in changes ? changes[name] : value;

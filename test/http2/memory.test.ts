@@ -10,8 +10,9 @@ const LARGE = 10_000_000;
 const STREAMS = 100;
 
 test('what a client does not take, or sends in crumbs, holds little memory', async (t) => {
+  const large = Buffer.alloc(LARGE);
   const backend = await httpBackend(t, (incoming, response) => {
-    if (incoming.url === '/large') response.end(Buffer.alloc(LARGE));
+    if (incoming.url === '/large') response.end(large);
   });
   const srv = await startSrv(
     t,
@@ -20,7 +21,10 @@ test('what a client does not take, or sends in crumbs, holds little memory', asy
         location /head { add_header X-Long ${'l'.repeat(1000)}; return 204; }
         location /large { proxy_pass http://127.0.0.1:${backend.port}; }
         location /unread { auth_request /large; proxy_pass http://127.0.0.1:${backend.port}; }
+        location /file { root html; }
+        location /direct { proxy_pass http://127.0.0.1:${backend.port}/large; proxy_buffering off; }
         location /wait { proxy_pass http://127.0.0.1:${backend.port}; client_body_buffer_size 1m; } } }`,
+    { files: { 'html/file': 'f'.repeat(1_000_000) } },
   );
   const port = srv.port('web');
   const streams = Array.from({ length: STREAMS }, (_, at) => 2 * at + 1);
@@ -36,6 +40,19 @@ test('what a client does not take, or sends in crumbs, holds little memory', asy
   t.is(await crumbs.settle(), '');
   t.true(grown() < 80_000_000, `bodies in pieces of one byte: ${grown()} bytes for ${STREAMS * 5000}`);
   crumbs.socket.destroy();
+
+  // Streams whose windows are closed: nothing is read for them of a file, and little of what a member sends.
+  for (const [path, connections, most] of [
+    ['/file', 20, 60_000_000],
+    ['/direct', 6, 100_000_000],
+  ] as const) {
+    const start = grown();
+    const first = PREFACE + settings([4, 0]) + streams.map((stream) => get(stream, path)).join('');
+    const wires = await Promise.all(Array.from({ length: connections }, () => Wire.open(t, port, first)));
+    await waitFor('all heads', () => wires.every((wire) => wire.count(Type.headers) === STREAMS));
+    t.true(grown() - start < most, `${connections * STREAMS} streams of ${path}: ${grown() - start} bytes`);
+    for (const wire of wires) wire.socket.destroy();
+  }
 
   const stalled = await Wire.open(t, port, PREFACE + settings([4, 0]) + streams.map((stream) => get(stream, '/large')).join(''));
   await waitFor('all heads', () => stalled.count(Type.headers) === STREAMS);

@@ -105,7 +105,10 @@ test('reloads that move the listener lose no request of a client that never rest
     const before = reloads(srv);
     await srv.configure(conf(backend.port, addresses));
     srv.signal('SIGHUP');
-    await waitFor('the reload', () => reloads(srv) > before);
+    await waitFor('the reload', () => {
+      if (srv.log().includes('stays as it was')) throw new Error(`the reload failed:\n${srv.log()}`);
+      return reloads(srv) > before;
+    });
   };
   for (const address of ['b', 'a', 'b', 'a']) {
     const [requests, sessions] = [client.done, client.sessions];

@@ -26,7 +26,7 @@ test('a client that is silent has its time', async (t) => {
   const srv = await startSrv(
     t,
     `error_log logs/error.log info; events {} http { access_log logs/access.log combined;
-      client_header_timeout 1s; client_body_timeout 1s; send_timeout 1s; keepalive_timeout 1s;
+      client_header_timeout 1s; client_body_timeout 1s; send_timeout 1s; lingering_timeout 1s; keepalive_timeout 1s;
       server { listen 127.0.0.1:%%PORT_web%%; http2 on; location / { return 200 ok; }
         location /wait { proxy_pass http://127.0.0.1:${quiet.port}; }
         location /part { proxy_pass http://127.0.0.1:${backend.port}; } } }`,

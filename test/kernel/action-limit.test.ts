@@ -6,7 +6,7 @@ import { ActionLimit } from '../../core/kernel/action-limit.js';
 import { CallLimit } from '../../core/kernel/call-limit.js';
 import { LoopGuard } from '../../core/kernel/loop-guard.js';
 import { ModuleTasks } from '../../core/kernel/module-tasks.js';
-import type { ActionContext } from '../../core/module/control.js';
+import type { ActionContext } from '../../core/contract/control.js';
 import { MemoryLog } from '../control/memory-log.js';
 import { tempFolder, writeInto } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';

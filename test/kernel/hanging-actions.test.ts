@@ -9,7 +9,8 @@ const MODULE = `
 import { action, DATA_PLANE_ERRORS, route } from 'srv/module/control.js';
 import { controlModule, coreModule } from 'srv/module/manifest.js';
 import { Type } from 'srv/module/schema.js';
-import { DataPlane, Transactions } from 'srv/module/services.js';
+import { DataPlane } from 'srv/module/data-plane.js';
+import { Transactions } from 'srv/module/transactions.js';
 
 export class Hanging {
   static services = [Transactions];

@@ -10,7 +10,7 @@ import { waitFor } from '../harness/wait.js';
 const IDLE = plugin('idle', {
   kind: 'helper',
   manifest: `helper: 'broker'`,
-  imports: `import { HelperHost, Log } from 'srv/module/services.js';`,
+  imports: `import { HelperHost } from 'srv/module/helper-host.js'; import { Log } from 'srv/module/log.js';`,
   body: `
     static services = [Log, HelperHost];
     constructor(log, host) { this.log = log; this.host = host; }
@@ -124,14 +124,14 @@ for (const [what, files, message] of [
   ['a module that does not exist', {}, /cannot load module "modules\/idle\.so".* in .*srv\.conf:3\n/],
   ['a module that is no helper', { 'modules/idle.js': plugin('idle') }, /module "idle" cannot be the helper "broker" in .*srv\.conf:3\n/],
 ] as const) {
-  test(`${what} is refused`, async (t) => {
+  test(`${what} is rejected`, async (t) => {
     const { code, stderr } = await runSrv(t, [], `daemon off;${CONF}`, { files: { 'conf/idle.conf': '', ...files } });
     t.is(code, 1);
     t.regex(stderr, message);
   });
 }
 
-test('a helper line of an unknown kind is refused', async (t) => {
+test('a helper line of an unknown kind is rejected', async (t) => {
   const { code, stderr } = await runSrv(t, ['-t'], 'helper mailer modules/x.so conf/x.conf;\nevents {}\n');
   t.is(code, 1);
   t.regex(stderr, /\[emerg\] invalid value "mailer" in .*:1\n[^]*one of: broker, ctrl/);

@@ -11,7 +11,7 @@ http { server { listen 127.0.0.1:%%PORT_web%%; location / { ${location} return 2
 /** A module with code in one of its steps that runs in one kind of thread only. */
 export const hostile = (step: string, role: string, code: string): string =>
   plugin('hostile', {
-    imports: `import { ServerInfo } from 'srv/module/services.js';`,
+    imports: `import { ServerInfo } from 'srv/module/server-info.js';`,
     manifest: `directives: { hostile: directive({ in: ['location'], args: text() }) }`,
     body: `
       static services = [ServerInfo];

@@ -2,13 +2,15 @@ import test, { type ExecutionContext } from 'ava';
 import { ConfigError, ConfigErrors } from '../../core/config/errors.js';
 import { parseText } from '../../core/config/parser.js';
 import { IdSource, type DirectiveData } from '../../core/config/tree.js';
-import type { Follower, Prepared } from '../../core/kernel/follower.js';
+import type { Follower, Prepared } from '../../core/config/change.js';
 import { findInstallation } from '../../core/kernel/installation.js';
 import { Instance } from '../../core/kernel/instance.js';
 import { ErrorLog } from '../../core/log/error-log.js';
 import { AppendedLogFiles } from '../../core/log/log-files.js';
-import { coreModule } from '../../core/module/manifest.js';
-import { KeyValue, LogFiles, ServerInfo } from '../../core/module/services.js';
+import { coreModule } from '../../core/contract/manifest.js';
+import { KeyValue } from '../../core/contract/key-value.js';
+import { LogFiles } from '../../core/contract/log-files.js';
+import { ServerInfo } from '../../core/contract/server-info.js';
 
 import { tempFolder } from '../harness/temp.js';
 
@@ -47,7 +49,7 @@ function follower(name: string, steps: string[], fails?: Error): Follower {
   };
 }
 
-test('a change is in force after its commit and not before', async (t) => {
+test('a change is active after its commit and not before', async (t) => {
   const instance = newInstance(t);
   const prepared = await instance.prepare(root('worker_processes 7; events { worker_connections 9; }'));
   t.is(instance.tree.root.size, 0);
@@ -76,7 +78,7 @@ test('followers prepare and commit in their order', async (t) => {
   t.deepEqual(steps, ['first prepare', 'second prepare', 'first commit', 'second commit']);
 });
 
-test('when one cannot, the others undo what they made ready, and nothing is in force', async (t) => {
+test('when one cannot, the others undo what they made ready, and nothing is active', async (t) => {
   const steps: string[] = [];
   const instance = newInstance(t);
   instance.follow(follower('first', steps));
@@ -87,7 +89,7 @@ test('when one cannot, the others undo what they made ready, and nothing is in f
   t.is(instance.tree.root.size, 0);
 });
 
-test('the errors of all followers are told', async (t) => {
+test('the errors of all followers are reported', async (t) => {
   const instance = newInstance(t);
   instance.follow(follower('a', [], new ConfigErrors([new ConfigError('one', undefined), new ConfigError('two', undefined)])));
   instance.follow(follower('b', [], new ConfigError('three', undefined)));
@@ -98,7 +100,7 @@ test('the errors of all followers are told', async (t) => {
   );
 });
 
-test('an error that is no error of the configuration undoes everything too', async (t) => {
+test('an error that is not an error of the configuration undoes everything too', async (t) => {
   const steps: string[] = [];
   const instance = newInstance(t);
   instance.follow(follower('first', steps));

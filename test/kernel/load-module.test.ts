@@ -27,7 +27,7 @@ test('services are the same objects for a module outside of the installation', a
     static services = [Log];
     constructor(log) { this.log = log; }
     start(role) { this.log.write('error', 'plugin runs in the ' + role); }`;
-  const imports = `import { Log } from 'srv/module/services.js';`;
+  const imports = `import { Log } from 'srv/module/log.js';`;
   const files = { 'modules/noted.js': plugin('noted', { kind: 'core', imports, body }) };
   const srv = await startSrv(t, `load_module modules/noted.js;\n${EVENTS}`, { files });
   t.truthy(await srv.waitForLog(/plugin runs in the worker/));
@@ -70,7 +70,7 @@ test('the actions of a module that a reload takes out are gone', async (t) => {
     import { action } from 'srv/module/control.js';
     import { controlModule } from 'srv/module/manifest.js';
     import { route } from 'srv/module/control.js';
-    import { DataPlane } from 'srv/module/services.js';
+    import { DataPlane } from 'srv/module/data-plane.js';
     export class Control {
       static services = [DataPlane];
       constructor(plane) { this.plane = plane; }
@@ -105,6 +105,21 @@ test('a name ending in .so finds the .js or .mjs', async (t) => {
 test('a module that the prefix does not have is looked for in the installation', async (t) => {
   const { code, stderr } = await check(t, `load_module modules/srv_http_multi_header_module.so;\n${EVENTS}`);
   t.is(code, 0, stderr);
+});
+
+test('a pattern loads all modules that it matches and that fit, what others need first', async (t) => {
+  const files = {
+    'modules/a_x.js': plugin('a_x', { manifest: `needs: ['b_x'], directives: { a_x: directive({ in: ['main'] }) }` }),
+    'modules/b_x.mjs': plugin('b_x', { manifest: `directives: { b_x: directive({ in: ['main'] }) }` }),
+    'modules/c_x.js': plugin('c_x', { kind: 'control', manifest: `key: 'c'` }),
+    'modules/d_y.js': 'this is not a program',
+    'modules/notes_x.txt': '',
+  };
+  const lines = ['b_x.mjs', 'srv_http_fault_inject_module.so', '*_x.so', 'srv_http_dyn_*_module.so'];
+  const conf = `${lines.map((name) => `load_module modules/${name};`).join(' ')}\n${EVENTS} a_x; b_x; add_more_header a b;`;
+  const { stderr } = await check(t, conf, files);
+  t.is(stderr.match(/emerg/g)?.length, 1, stderr);
+  t.regex(stderr, /add "load_module modules\/srv_http_multi_header_module\.so;"/, 'the pattern has loaded no others');
 });
 
 interface Fault {
@@ -264,17 +279,29 @@ const FAULTS: readonly Fault[] = [
     lines: 'load_module modules/a.js;',
     message: /module "a" belongs to the control plane and cannot be loaded in the data plane in .*:1$/m,
   },
+  {
+    what: 'a pattern without matches',
+    lines: 'load_module modules/nothing_*.so;',
+    message:
+      /no module matches "modules\/nothing_\*\.so" in .*:1\n[^]*searched: .*\/modules\/nothing_\*\.so, .*\/modules\/nothing_\*\.so$/m,
+  },
+  {
+    what: 'a pattern whose modules need another one',
+    files: { 'modules/n_x.js': plugin('n_x', { manifest: `needs: ['acme_other']` }) },
+    lines: 'load_module modules/*_x.so;',
+    message: /module "n_x" needs "acme_other" in .*:1$/m,
+  },
 ];
 
 for (const { what, files = {}, lines, message } of FAULTS) {
-  test(`refused: ${what}`, async (t) => {
+  test(`rejected: ${what}`, async (t) => {
     const { code, stderr } = await check(t, `${lines}\n${EVENTS}`, files);
     t.is(code, 1);
     t.regex(stderr, message);
   });
 }
 
-test('every module that cannot be loaded is told in one run', async (t) => {
+test('every module that cannot be loaded is reported in one run', async (t) => {
   const { stderr } = await check(t, `load_module modules/x.so;\nload_module modules/y.so;\n${EVENTS}`);
   t.regex(stderr, /"modules\/x\.so" .*:1$/m);
   t.regex(stderr, /"modules\/y\.so" .*:2$/m);
@@ -320,9 +347,16 @@ test('a reload can load a module, and let go of it again', async (t) => {
   t.is((await get(srv.port('web'), '/')).status, 204);
 });
 
-test('a module that never finishes loading is refused after a while', async (t) => {
+test('a module that never finishes loading is rejected after a while', async (t) => {
   const files = { 'package.json': '{ "type": "module" }', 'modules/never.js': 'await new Promise(() => {});\n' };
   const { code, stderr } = await check(t, `load_module modules/never.js;\n${EVENTS}`, files);
   t.is(code, 1);
   t.regex(stderr, /^srv: \[emerg\] cannot load module ".*\/never\.js": it did not finish loading within 10 s in .*srv\.conf:1$/m);
+});
+
+test("of nginx's modules one that is built in is accepted, others are named as such", async (t) => {
+  t.is((await check(t, `load_module modules/ngx_stream_module.so;\n${EVENTS}stream {}\n`)).code, 0);
+  const { code, stderr } = await check(t, `load_module /usr/lib/nginx/modules/ngx_http_echo_module.so;\n${EVENTS}`);
+  t.is(code, 1);
+  t.regex(stderr, /cannot load module "\/usr\/lib\/nginx\/modules\/ngx_http_echo_module\.so"[^]*remove this line/);
 });

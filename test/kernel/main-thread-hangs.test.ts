@@ -26,7 +26,7 @@ const reloaded = together(CASES, async (scope, [, module]) => {
   const srv = await startSrv(scope, conf(''), { files: { 'modules/hostile.js': module } });
   await srv.configure(conf('load_module modules/hostile.js;', 'hostile x;'));
   srv.signal('SIGHUP');
-  await waitFor('the reload to fail', () => /the configuration in force stays as it was/.test(srv.log()), 40_000);
+  await waitFor('the reload to fail', () => /the current configuration stays as it was/.test(srv.log()), 40_000);
   return srv;
 });
 

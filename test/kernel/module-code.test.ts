@@ -1,10 +1,8 @@
-/** What the code of modules may do to the process that loads it, and which code runs when their files change. */
-import { join } from 'node:path';
+/** What the code of modules may do to the process that loads it. */
 import test from 'ava';
 import { get } from '../harness/client.js';
 import { plugin } from '../harness/plugins.js';
 import { runSrv, startSrv, type Srv } from '../harness/srv.js';
-import { writeInto } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
 
 const conf = (more: string, location = ''): string => `
@@ -47,33 +45,6 @@ test('process.exit in a module makes the reload or the check fail, and ends noth
     t.regex(stderr, /process\.exit\(3\) is not allowed/, name);
   }
   t.is((await srv.stop('SIGQUIT')).code, 0);
-});
-
-/** It has its text from its own file, a file beside it, and an npm package in CommonJS. */
-const speaker = (text: string): Readonly<Record<string, string>> => ({
-  'modules/speaker.mjs': plugin('speaker', {
-    imports: `import { word } from './word.mjs'; import last from 'lastword';`,
-    body: `compile() { return { content: (request) => request.send(200, ['${text}', word, last].join()) }; }`,
-  }),
-  'modules/word.mjs': `export const word = '${text}';`,
-  'modules/node_modules/lastword/package.json': '{ "main": "index.js" }',
-  'modules/node_modules/lastword/index.js': `module.exports = '${text}';`,
-});
-
-const spoken = (workers: number): string =>
-  conf(`worker_processes ${workers}; load_module modules/speaker.mjs;`).replace('return 200 "fine";', '');
-
-test('a module whose file has changed keeps its code in all workers until a restart', async (t) => {
-  const srv = await startSrv(t, spoken(1), { files: speaker('one') });
-  for (const [path, text] of Object.entries(speaker('two'))) writeInto(srv.prefix, path, text);
-  const log = await reload(srv, spoken(4));
-  for (const file of ['modules/speaker.mjs', 'modules/word.mjs', 'modules/node_modules/lastword/index.js']) {
-    t.true(log.includes(`[warn] `) && log.includes(`"${join(srv.prefix, file)}" has changed since it was loaded: restart to run it`), file);
-  }
-  const bodies = await Promise.all(Array.from({ length: 40 }, async () => (await get(srv.port('web'), '/')).body));
-  t.deepEqual([...new Set(bodies)], ['one,one,one']);
-  for (const [path, text] of Object.entries(speaker('one'))) writeInto(srv.prefix, path, text);
-  t.notRegex(await reload(srv, spoken(4)), /has changed/, 'the same bytes are no change');
 });
 
 test('a module that leaves a handle open when it is imported keeps no command from ending', async (t) => {

@@ -35,7 +35,7 @@ const IS_REFUSED: readonly (readonly [what: string, body: string, reason: string
     'compile() { return { whenever: () => -1 }; }',
     '"compile" of module "acme" returns an unknown handler "whenever"',
     5,
-    'one of: post_read, server_rewrite, rewrite, preaccess, access, precontent, content, defaultContent, connect, limitsBody, error, autoRedirect, header, log, explain',
+    'one of: post_read, server_rewrite, rewrite, preaccess, access, precontent, content, defaultContent, connect, limitsBody, error, autoRedirect, memberResponse, memberAttempt, header, log, explain',
   ],
   [
     'a promise that rejects',
@@ -124,7 +124,7 @@ const IS_REFUSED: readonly (readonly [what: string, body: string, reason: string
 ];
 
 for (const [what, body, reason, line, hint] of IS_REFUSED) {
-  test(`refused: ${what}`, async (t) => {
+  test(`rejected: ${what}`, async (t) => {
     const { code, stderr, prefix } = await load(t, body);
     t.is(code, 1);
     t.true(stderr.includes(`srv: [emerg] ${reason} in ${prefix}/conf/srv.conf:${line}\n`), stderr);
@@ -154,14 +154,14 @@ test('the log has the stack of what compile throws', async (t) => {
   );
 });
 
-test('nothing, however it is said, is no error', async (t) => {
+test('nothing, however it is said, is not an error', async (t) => {
   const { code, stderr } = await load(t, `compile() { return false; } compileServer() { return null; }`);
   t.is(code, 0, stderr);
 });
 
-test('what it refuses is said at the directives meant, all of it', async (t) => {
+test('what it rejects is said at the directives meant, all of it', async (t) => {
   const source = plugin('acme', {
-    imports: `import { LogFiles } from 'srv/module/services.js';`,
+    imports: `import { LogFiles } from 'srv/module/log-files.js';`,
     manifest: `directives: { greet: directive({ in: ['server', 'location'], args: text('file'), many: true }) }`,
     body: `static services = [LogFiles];
   constructor(files) { this.files = files; }
@@ -181,7 +181,7 @@ test('what it refuses is said at the directives meant, all of it', async (t) => 
   t.regex(stderr, /\n {4}4 \| .*\n {6}\| +\^{5}\n {4}make the folder\n/);
 });
 
-test('a reload with a module that throws leaves what is in force', async (t) => {
+test('a reload with a module that throws leaves the current configuration', async (t) => {
   const files = {
     'modules/acme.mjs': plugin('acme', { manifest: MANIFEST, body: `compile({ conf }) { if (conf.greet) throw new Error('boom'); }` }),
   };
@@ -189,7 +189,7 @@ test('a reload with a module that throws leaves what is in force', async (t) => 
   await srv.configure(CONF);
   srv.signal('SIGHUP');
   await srv.waitForLog(/\[emerg\] .*"compile" of module "acme" failed: boom in .*srv\.conf:5/);
-  await srv.waitForLog(/the configuration in force stays as it was/);
+  await srv.waitForLog(/the current configuration stays as it was/);
   t.is((await get(srv.port('web'), '/')).status, 204);
 });
 
@@ -212,7 +212,7 @@ test('a stack names the lines of the source that the module was built from', asy
   t.regex(checked.log(), /"compile" of module "acme" failed: TypeError.*acme\.mts:42:1/);
 });
 
-test('a variable that is no text costs its request a 500, and is logged with the name of the module', async (t) => {
+test('a variable that is not a text costs its request a 500, and is logged with the name of the module', async (t) => {
   const source = plugin('acme', {
     manifest: `variables: { acme_number: () => 5, acme_later: async () => { throw new Error('later'); }, acme_fine: () => 'fine' }`,
     body: 'variablePrefixes = { acme_of_: (rest) => () => rest === "text" ? rest : null };',
@@ -232,7 +232,7 @@ for (const [what, returned, reason] of [
   ['a promise', 'Promise.reject(new Error("no"))', 'it must return an object of functions'],
   ['no functions', '({ acme_shade: 5 })', 'variable "acme_shade" must be a function'],
 ] as const) {
-  test(`refused: values of variables that are ${what}`, async (t) => {
+  test(`rejected: values of variables that are ${what}`, async (t) => {
     const source = plugin('acme', {
       manifest: `directives: { shade: { in: ['http'], args: text(), defines: () => ['acme_shade'] } }`,
       body: `compileVariables() { return ${returned}; }`,

@@ -15,13 +15,13 @@ const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason
   ],
   [
     'too few services',
-    { body: 'static services = [Log]; constructor(log, pairs) {}', imports: `import { Log } from 'srv/module/services.js';` },
+    { body: 'static services = [Log]; constructor(log, pairs) {}', imports: `import { Log } from 'srv/module/log.js';` },
     'it names 1 of the 2 parameters of its constructor',
     'name them in order: static services = [Log]; TypeScript does it with "emitDecoratorMetadata"',
   ],
   [
     'services in no list',
-    { body: 'static services = Log; constructor(log) {}', imports: `import { Log } from 'srv/module/services.js';` },
+    { body: 'static services = Log; constructor(log) {}', imports: `import { Log } from 'srv/module/log.js';` },
     '"services" must be an array',
     'write it as static services = [Log]',
   ],
@@ -29,7 +29,7 @@ const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason
     'what is no service',
     { body: 'static services = [Object]; constructor(log) {}' },
     'parameter 1 of its constructor is not a service',
-    'services are the classes in srv/module/services.js, imported without "type"',
+    'services are classes of srv/module, imported without "type"',
   ],
   [
     'a constructor that throws',
@@ -40,7 +40,7 @@ const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason
 ];
 
 for (const [what, source, reason, hint] of IS_REFUSED) {
-  test(`refused: ${what}`, async (t) => {
+  test(`rejected: ${what}`, async (t) => {
     const files = { 'modules/acme.mjs': plugin('acme', source) };
     const { code, stderr, prefix } = await check(t, 'load_module modules/acme.mjs;\nevents {}', files);
     t.is(code, 1);

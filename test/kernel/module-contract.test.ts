@@ -293,8 +293,8 @@ const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason
       imports: `import { optional } from 'srv/module/args.js';`,
       manifest: `directives: { w: directive({ in: ['http'], args: { a: optional(text()), b: text() } }) }`,
     },
-    'directive "w": argument "b" stands after "a", which may be absent',
-    'put optional() arguments behind those that are required',
+    'directive "w": argument "b" follows "a", which may be absent',
+    'put optional() arguments last',
   ],
   [
     'an argument behind all others',
@@ -302,7 +302,7 @@ const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason
       imports: `import { rest } from 'srv/module/args.js';`,
       manifest: `directives: { w: directive({ in: ['http'], args: { a: rest(text()), b: text() } }) }`,
     },
-    'directive "w": argument "b" stands after "a"',
+    'directive "w": argument "b" follows "a"',
     'rest() takes all words that follow: put it last',
   ],
   [
@@ -408,6 +408,8 @@ test('refused: a manifest without a version of the contract', async (t) => {
 test('refused: a part of the contract that there is not; those there are', async (t) => {
   const { stderr } = await load(t, plugin('acme', { imports: `import 'srv/module/nope.js';` }));
   t.regex(stderr, /"srv\/module\/nope\.js" is not part of the module contract, which has: .*\bhttp\.js, /);
+  const moved = await load(t, plugin('acme', { imports: `import 'srv/module/map.js';` }));
+  t.regex(moved.stderr, /"srv\/module\/map\.js" is not part of the module contract: import "srv\/toolkit\/map\.js"/);
 });
 
 for (const [needed, hint] of [
@@ -430,6 +432,34 @@ test('refused: a balancer that is none', async (t) => {
   });
   t.is(code, 1);
   t.regex(stderr, /"balancer" of module "acme" failed: it must return \{ create \} or \{ order \}, not \{ creat: /);
+});
+
+test('refused: a balancer with an order that there is not', async (t) => {
+  const source = plugin('acme', {
+    manifest: `directives: { w: directive({ in: ['upstream'] }) }`,
+    body: `balancer() { return { order: 'fastest' }; }`,
+  });
+  const { code, stderr } = await check(t, 'load_module modules/acme.mjs; events {} http { upstream u { w; server 127.0.0.1:1; } }', {
+    'modules/acme.mjs': source,
+  });
+  t.is(code, 1);
+  t.regex(stderr, /"balancer" of module "acme" failed: its order must be one of turns, load, [^]*, not 'fastest'/);
+});
+
+const checker = (name: string): string =>
+  plugin(name, {
+    manifest: `directives: { ${name}: directive({ in: ['upstream'] }) }`,
+    body: `health({ conf }) { return conf.${name} && { create: () => ({ start() {}, added: () => 'up', changed() {}, removed() {}, stop() {} }) }; }`,
+  });
+const checkedBy = (lines: string): string =>
+  `load_module modules/one.mjs; load_module modules/two.mjs; events {} http { upstream u { zone u 64k; ${lines} server 127.0.0.1:1; } }`;
+
+test('refused: two modules that check the same upstream', async (t) => {
+  const files = { 'modules/one.mjs': checker('one'), 'modules/two.mjs': checker('two') };
+  t.is((await check(t, checkedBy('two;'), files)).code, 0);
+  const { code, stderr } = await check(t, checkedBy('one; two;'), files);
+  t.is(code, 1);
+  t.regex(stderr, /"one" and "two" both check the servers of upstream "u" in [^]*remove the directive of one of them/);
 });
 
 test('refused: a decorator without a manifest', async (t) => {

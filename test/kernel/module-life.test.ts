@@ -45,7 +45,7 @@ test('a reload waits for the start of a module before its handlers take effect',
   t.deepEqual([...bodies], ['', 'started']);
 });
 
-test('a start that fails refuses the reload, with the name of the module and its stack, and the next reload tries again', async (t) => {
+test('a start that fails rejects the reload, with the name of the module and its stack, and the next reload tries again', async (t) => {
   const body = `
     start(role) { if (role === 'worker' && !process.env.LICENCE) { process.env.LICENCE = 'yes'; throw new Error('no licence'); } }
     stop() { console.log('stopped'); }`;
@@ -63,7 +63,7 @@ test('a start that fails keeps the server from starting, at the line of the modu
   t.regex(stderr, /\[emerg\] module "acme" failed to start: no licence in .*srv\.conf:1\n/);
 });
 
-test('a start that never ends refuses the reload, a stop that never ends does not keep the server', async (t) => {
+test('a start that never ends rejects the reload, a stop that never ends does not keep the server', async (t) => {
   const body = `start(role) { if (role === 'master') return new Promise(() => {}); } stop() { return new Promise(() => {}); }`;
   const srv = await startSrv(t, without, { files: acme(body), allowCrashes: true });
   await reloadUntil(srv, withModule, /module "acme" did not start within 10 s in .*srv\.conf:1\n[^]*stays as it was/);
@@ -77,7 +77,7 @@ test('a module that a reload takes out is stopped, one that stays is not started
     constructor(log) { this.log = log; }
     start(role) { if (role === 'master') this.log.write('notice', 'is starting'); }
     stop() { this.log.write('notice', 'is stopping'); }`;
-  const imports = `import { Log } from 'srv/module/services.js';`;
+  const imports = `import { Log } from 'srv/module/log.js';`;
   const files = { 'modules/acme.mjs': plugin('acme', { imports, body }), 'modules/other.mjs': plugin('other') };
   const srv = await startSrv(t, `load_module modules/acme.mjs; ${without}`, { files });
   await reloadUntil(srv, `load_module modules/other.mjs; load_module modules/acme.mjs; ${without}`, /reconfigured/);
@@ -87,14 +87,18 @@ test('a module that a reload takes out is stopped, one that stays is not started
   t.is(srv.log().match(/acme: is stopping/g)?.length, 3, 'in the master and in two workers');
 });
 
-test('tasks run while the module is in force, and what they throw is logged with its name', async (t) => {
+test('tasks run while the module is active, and what they throw is logged with its name', async (t) => {
   const body = `
     static services = [Log, Tasks];
     constructor(log, tasks) {
       Object.assign(this, { log, tasks, ticks: 0 });
-      try { tasks.run(() => {}); } catch (error) { log.write('notice', error.message); }
+      tasks.run(() => log.write('notice', this.role + ' has early work'));
+      this.early = tasks.every(1, () => { this.early.cancel(); log.write('notice', this.role + ' has an early timer'); });
+      tasks.after(1, () => { throw new Error('cancelled early'); }).cancel();
     }
+    stop() { try { this.tasks.run(() => {}); } catch (error) { this.log.write('notice', error.message); } }
     start(role) {
+      this.role = role;
       if (role !== 'worker') return;
       this.tasks.run(() => { throw new Error('broken run'); });
       this.tasks.after(1, async () => { throw new Error('broken after'); });
@@ -103,10 +107,11 @@ test('tasks run while the module is in force, and what they throw is logged with
       this.tasks.run((signal) => new Promise((_, fail) => signal.addEventListener('abort', () => { this.log.write('notice', 'aborted'); fail(); })));
       try { this.tasks.after(1e12, () => {}); } catch (error) { this.log.write('notice', error.message); }
     }`;
-  const imports = `import { Log, Tasks } from 'srv/module/services.js';`;
+  const imports = `import { Log } from 'srv/module/log.js'; import { Tasks } from 'srv/module/tasks.js';`;
   const files = { 'modules/acme.mjs': plugin('acme', { imports, body }) };
   const srv = await startSrv(t, `load_module modules/acme.mjs; ${without}`, { files });
-  await srv.waitForLog(/acme: module "acme" may have tasks from its "start" until its "stop"/);
+  await srv.waitForLog(/acme: master has early work[^]*acme: master has an early timer/);
+  await srv.waitForLog(/acme: worker has early work[^]*acme: worker has an early timer/);
   await srv.waitForLog(/\[error\] .*module "acme": task failed: Error: broken run.*acme\.mjs/);
   await srv.waitForLog(/\[error\] .*module "acme": task failed: Error: broken after/);
   await srv.waitForLog(/\[error\] .*module "acme": task failed: Error: broken third/);
@@ -114,5 +119,6 @@ test('tasks run while the module is in force, and what they throw is logged with
   await srv.waitForLog(/acme: a delay must be 0 to 2147483647 milliseconds, not 1000000000000/);
   t.notRegex(srv.log(), /acme: aborted|cancelled/);
   await reloadUntil(srv, without, /(acme: aborted[^]*){2}/);
+  await srv.waitForLog(/acme: module "acme" may have no tasks after its "stop"/);
   t.is((await get(srv.port('web'), '/')).status, 204);
 });

@@ -48,13 +48,13 @@ test('a module that comes with srv need not be loaded to be named', async (t) =>
   t.is(code, 0, stderr);
 });
 
-test('refused: an unknown name', async (t) => {
+test('rejected: an unknown name', async (t) => {
   const { code, stderr } = await ordered(t, { a: `after: 'srv_http_acces_module'` });
   t.is(code, 1);
   t.regex(stderr, /a\.mjs": unknown module "srv_http_acces_module" in "after" in .*:1\n[^]*did you mean "srv_http_access_module"\?/);
 });
 
-test('refused: a circle', async (t) => {
+test('rejected: a circle', async (t) => {
   const { code, stderr } = await ordered(t, { a: `after: 'b'`, b: `after: 'c'`, c: `before: 'd', after: 'a'`, d: '' });
   t.is(code, 1);
   t.regex(stderr, /a\.mjs": modules cannot be ordered: a after b after c after a in .*:1\n/);

@@ -1,5 +1,6 @@
 /** Modules in npm packages. */
 import test, { type ExecutionContext } from 'ava';
+import { CONTRACT_VERSION } from '../../core/kernel/contract-version.js';
 import { check, type Check } from '../harness/check.js';
 import { get } from '../harness/client.js';
 import { plugin } from '../harness/plugins.js';
@@ -42,6 +43,9 @@ const IS_REFUSED: readonly (readonly [what: string, srv: unknown, message: RegEx
     /package "srv-greeting" is made for version \^2\.0 of the module contract, this srv has version 1\.\d in .*:1$/m,
   ],
   ['a later minor', { api: '^1.99', modules: MODULES }, /made for version \^1\.99 of the module contract/],
+  ['no version', { modules: MODULES }, /made for version undefined of the module contract/],
+  ['a range that ends below', { api: '>=1.0 <1.1', modules: MODULES }, /made for version >=1\.0 <1\.1 of the module contract/],
+  ['what is no range', { api: 'latest', modules: MODULES }, /made for version latest of the module contract/],
   ['no list of modules', { api: '1.0' }, /package "srv-greeting": "srv\.modules" must be an array of files in the package in .*:1$/m],
   [
     'a file outside of the package',
@@ -61,16 +65,23 @@ const IS_REFUSED: readonly (readonly [what: string, srv: unknown, message: RegEx
 ];
 
 for (const [what, srv, message] of IS_REFUSED) {
-  test(`refused: ${what}`, async (t) => {
+  test(`rejected: ${what}`, async (t) => {
     const { code, stderr } = await load(t, srv);
     t.is(code, 1);
     t.regex(stderr, message);
   });
 }
 
-test('refused: a package that is not installed', async (t) => {
+test('rejected: a package that is not installed', async (t) => {
   const { code, stderr, prefix } = await load(t, {}, 'srv-farewell');
   t.is(code, 1);
   t.regex(stderr, /cannot load module "srv-farewell" \(2: No such file or directory\) in .*:1\n/);
   t.true(stderr.includes(`${prefix}/node_modules/srv-farewell`), stderr);
 });
+
+for (const api of ['>=1.1', '~1', '1.x', '^0.9 || ^1.1', `~${CONTRACT_VERSION}`, `${CONTRACT_VERSION}.0`]) {
+  test(`a package may ask for the range ${api}`, async (t) => {
+    const { code, stderr } = await load(t, { api, modules: MODULES });
+    t.is(code, 0, stderr);
+  });
+}

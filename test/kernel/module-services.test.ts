@@ -47,7 +47,7 @@ for (const [what, lines] of [
   ['is provided too late', 'load_module modules/needy.mjs; load_module modules/hello.mjs;'],
   ['is needed without being used', 'load_module modules/wanting.mjs;'],
 ] as const) {
-  test(`refused: a service that ${what}`, async (t) => {
+  test(`rejected: a service that ${what}`, async (t) => {
     const { code, stderr } = await loaded(t, lines);
     t.is(code, 1);
     t.regex(stderr, /(needy|wanting)\.mjs": it needs the service "acme\.greeter", which no module provides in .*:1\n/);
@@ -55,7 +55,7 @@ for (const [what, lines] of [
   });
 }
 
-test('refused: a service of two modules', async (t) => {
+test('rejected: a service of two modules', async (t) => {
   const { code, stderr } = await loaded(t, 'load_module modules/hello.mjs;\nload_module modules/moin.mjs;');
   t.is(code, 1);
   t.regex(stderr, /moin\.mjs": service "acme\.greeter" is provided by both "hello" and "moin" in .*:2\n/);

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { errorLine, escapeControls } from '../../core/log/error-line.js';
-import type { HttpRequest } from '../../core/module/http.js';
+import type { HttpRequest } from '../../core/contract/http.js';
 
 const NOW = new Date(2026, 10, 21, 7, 5, 9);
 

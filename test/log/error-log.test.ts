@@ -29,7 +29,7 @@ test('each target takes its level and the more severe ones', (t) => {
   t.deepEqual(read('crit').match(/\w+$/gm), ['crit', 'alert', 'emerg']);
 });
 
-test('enabled tells whether any target would take it', (t) => {
+test('enabled says whether any target would take it', (t) => {
   const { files, folder } = open(t);
   const log = new ErrorLog(files, '1#0', [{ path: `${folder}/a`, level: 'notice' }]);
   t.true(log.enabled('notice'));

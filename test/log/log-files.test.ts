@@ -6,16 +6,32 @@ import { tempFolder } from '../harness/temp.js';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 
-test('lines of one turn wait for its end and leave together, in order', async (t) => {
+test('the first line of a turn is written at once; others wait for its end and leave together, in order', async (t) => {
   const path = `${tempFolder(t)}/a.log`;
   const files = new AppendedLogFiles();
   t.teardown(() => files.close());
   const file = files.open(path);
   file.write('one');
   file.write('two');
-  t.is(readFileSync(path, 'utf8'), '');
+  file.write('three');
+  t.is(readFileSync(path, 'utf8'), 'one\n');
   await turn();
-  t.is(readFileSync(path, 'utf8'), 'one\ntwo\n');
+  t.is(readFileSync(path, 'utf8'), 'one\ntwo\nthree\n');
+  file.write('four');
+  t.regex(readFileSync(path, 'utf8'), /four\n$/);
+});
+
+test('so it is with files whose names requests make', async (t) => {
+  const folder = tempFolder(t);
+  const files = new AppendedLogFiles();
+  t.teardown(() => files.close());
+  const named = files.named();
+  const texts = (): string[] => ['a', 'b'].map((name) => readFileSync(`${folder}/${name}`, 'utf8'));
+  for (const line of ['one', 'two']) for (const name of ['a', 'b']) named.write(`${folder}/${name}`, line);
+  t.deepEqual(texts(), ['one\n', 'one\n']);
+  await turn();
+  named.write(`${folder}/a`, 'three');
+  t.deepEqual(texts(), ['one\ntwo\nthree\n', 'one\ntwo\n']);
 });
 
 test('more than the buffer holds is written at once', (t) => {
@@ -69,7 +85,7 @@ test('reopening loses no line: what was written before stays in the old file', a
   t.is(readFileSync(`${folder}/a.log`, 'utf8'), 'after\n');
 });
 
-test('a file that cannot be opened again is told, and goes on in the old one', async (t) => {
+test('a file that cannot be opened again is reported, and goes on in the old one', async (t) => {
   const folder = tempFolder(t);
   const files = new AppendedLogFiles();
   t.teardown(() => files.close());

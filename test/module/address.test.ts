@@ -1,5 +1,5 @@
 import test from 'ava';
-import { AddressError, canonicalAddress, parseAddress } from '../../core/module/address.js';
+import { AddressError, canonicalAddress, parseAddress } from '../../core/contract/address.js';
 
 const ACCEPTED: Record<string, string> = {
   '10.0.0.1': '10.0.0.1:80',
@@ -49,7 +49,7 @@ const REFUSED: Record<string, string> = {
 };
 
 for (const [text, reason] of Object.entries(REFUSED)) {
-  test(`refused: "${text.slice(0, 30)}"`, (t) => {
+  test(`rejected: "${text.slice(0, 30)}"`, (t) => {
     const error = t.throws(() => parseAddress(text, 80), { instanceOf: AddressError });
     t.is(error.message, `${reason} in upstream "${text}"`);
   });

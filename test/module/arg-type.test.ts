@@ -1,15 +1,10 @@
 /** Values of arguments can be written back: what is printed is read as the same value. */
-import { readdirSync } from 'node:fs';
-import { basename, join } from 'node:path';
 import test from 'ava';
 import { compileTemplate, templateParts } from '../../core/config/template.js';
-import { coreDirectives } from '../../core/http/site/core-module.js';
-import { findInstallation } from '../../core/kernel/installation.js';
-import { importModule, shippedModule } from '../../core/kernel/module-file.js';
-import { argType } from '../../core/module/arg-type.js';
-import { Signature } from '../../core/module/arguments.js';
-import type { ArgContext, Directives } from '../../core/module/spec.js';
-import { ROOT } from '../docs/source-files.js';
+import { argType } from '../../core/contract/arg-type.js';
+import { Signature } from '../../core/contract/arguments.js';
+import type { ArgContext, Directives } from '../../core/contract/spec.js';
+import { allModules } from '../../tools/docs/all-modules.js';
 
 const lookup = () => () => 'value';
 const context: ArgContext = {
@@ -38,12 +33,7 @@ const LINES: readonly string[] = [
 ];
 
 async function allDirectives(): Promise<Directives[]> {
-  const installation = findInstallation();
-  const names = readdirSync(join(ROOT, 'modules')).filter((file) => file.endsWith('.ts'));
-  const modules = await Promise.all(
-    names.map((name) => importModule(shippedModule(installation, basename(name, '.ts')), installation, 'data')),
-  );
-  return [coreDirectives, ...modules.map(({ declaration }) => declaration.manifest.directives ?? {})];
+  return (await allModules()).map(({ declaration }) => declaration.manifest.directives ?? {});
 }
 
 for (const line of LINES) {

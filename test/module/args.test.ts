@@ -3,12 +3,12 @@ import test from 'ava';
 import { readDirective } from '../../core/config/conf.js';
 import { ConfigErrors } from '../../core/config/errors.js';
 import { parseText } from '../../core/config/parser.js';
-import { Signature } from '../../core/module/arguments.js';
+import { Signature } from '../../core/contract/arguments.js';
 import { ConfigTree, IdSource } from '../../core/config/tree.js';
 import { validate } from '../../core/config/validate.js';
 import { SpecRegistry } from '../../core/config/registry.js';
-import { requestRate, requiredParam, text, word, zone } from '../../core/module/args.js';
-import { directive } from '../../core/module/spec.js';
+import { requestRate, requiredParam, text, word, zone } from '../../core/contract/args.js';
+import { directive } from '../../core/contract/spec.js';
 import { argContext } from '../config/nginx-specs.js';
 
 const limitReqZone = directive({

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { binaryAddress } from '../../core/module/binary-address.js';
+import { binaryAddress } from '../../core/contract/binary-address.js';
 
 for (const [address, hex] of [
   ['127.0.0.1', '7f000001'],

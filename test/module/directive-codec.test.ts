@@ -3,7 +3,7 @@ import test from 'ava';
 import * as fc from 'fast-check';
 import { parseText } from '../../core/config/parser.js';
 import { ConfigTree, IdSource } from '../../core/config/tree.js';
-import { StrictSchema } from '../../core/control/schema.js';
+import { StrictSchema } from '../../core/api/schema.js';
 import {
   choice,
   flag,
@@ -20,13 +20,13 @@ import {
   time,
   word,
   zone,
-} from '../../core/module/args.js';
-import { ApiError } from '../../core/module/control.js';
-import { DirectiveCodec } from '../../core/module/directive-codec.js';
-import { argSchemas, Type } from '../../core/module/schema.js';
-import { directive } from '../../core/module/spec.js';
-import { upstreamDirectives } from '../../core/module/upstream.js';
-import type { Directive } from '../../core/module/tree.js';
+} from '../../core/contract/args.js';
+import { ApiError } from '../../core/contract/control.js';
+import { DirectiveCodec } from '../../core/contract/directive-codec.js';
+import { argSchemas, Type } from '../../core/contract/schema.js';
+import { directive } from '../../core/contract/spec.js';
+import { upstreamDirectives } from '../../core/toolkit/upstream.js';
+import type { Directive } from '../../core/contract/tree.js';
 import { anyText } from '../config/random-trees.js';
 
 /** Every kind of argument. */

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { parseClientAddress } from '../../core/module/network.js';
+import { parseClientAddress } from '../../core/contract/network.js';
 
 const read = (text: string): string | undefined => {
   const found = parseClientAddress(text);

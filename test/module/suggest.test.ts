@@ -1,5 +1,5 @@
 import test from 'ava';
-import { nearest } from '../../core/module/suggest.js';
+import { nearest } from '../../core/contract/suggest.js';
 
 const NAMES = ['listen', 'server', 'server_name', 'proxy_pass', 'proxy_set_header', 'root', 'if'];
 

@@ -1,7 +1,10 @@
+import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
 import test from 'ava';
 import { rawBackend } from '../harness/backends.js';
 import { exchange, get } from '../harness/client.js';
 import { runSrv, startSrv, type Srv } from '../harness/srv.js';
+import { waitFor } from '../harness/wait.js';
 
 /** Waits for the log to have a line for the request that was made last. */
 async function lines(srv: Srv, file: string, count: number): Promise<string[]> {
@@ -49,7 +52,7 @@ test('the predefined format, and where lines go', async (t) => {
   t.deepEqual(await lines(srv, 'logs/second.log', 1), ['/by-name?name=second']);
 });
 
-test('a request that was refused has no method, no path and no version', async (t) => {
+test('a request that was rejected has no method, no path and no version', async (t) => {
   const srv = await startSrv(
     t,
     `events {}
@@ -173,14 +176,37 @@ test('lengths and statuses as they were on the wire', async (t) => {
   t.regex(logged[4] ?? '', /^\/large 400 10 /);
 });
 
-test('what is no file is refused', async (t) => {
-  const conf = 'events {} http { access_log syslog:server=127.0.0.1; server { listen 127.0.0.1:%%PORT_web%%; } }';
-  const { code, stderr } = await runSrv(t, ['-t'], conf);
-  t.is(code, 1);
-  t.true(stderr.startsWith('srv: [emerg] unsupported log "syslog:server=127.0.0.1" in '), stderr);
+test('gzip: whole blocks, when the buffer is full, after the time of flush, and at the end', async (t) => {
+  const srv = await startSrv(
+    t,
+    `events {}
+    http {
+      log_format short "$request_uri";
+      server {
+        listen 127.0.0.1:%%PORT_web%%;
+        location / { access_log logs/full.gz short gzip=9 buffer=100; access_log logs/end.gz short gzip; return 200; }
+        location /flushed { access_log logs/flushed.gz short gzip buffer=1m flush=100ms; return 200; }
+      }
+    }`,
+  );
+  const port = srv.port('web');
+  const unzipped = (file: string): string => {
+    const bytes = readFileSync(srv.path(file));
+    return bytes.length === 0 ? '' : gunzipSync(bytes).toString();
+  };
+  const paths = Array.from({ length: 30 }, (_, at) => `/number-${at}`);
+  for (const path of paths) await get(port, path);
+  await waitFor('full blocks', () => unzipped('logs/full.gz').startsWith('/number-0\n'));
+  t.is(unzipped('logs/end.gz'), '');
+  await get(port, '/flushed');
+  await waitFor('the time', () => unzipped('logs/flushed.gz') === '/flushed\n');
+  await srv.stop('SIGQUIT');
+  const all = paths.map((path) => `${path}\n`).join('');
+  t.is(unzipped('logs/full.gz'), all);
+  t.is(unzipped('logs/end.gz'), all);
 });
 
-test('every line that is wrong is told', async (t) => {
+test('every line that is wrong is reported', async (t) => {
   const conf = `events {} http {
   log_format a x; log_format a y; log_format combined z;
   server {

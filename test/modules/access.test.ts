@@ -5,7 +5,7 @@ import { httpBackend } from '../harness/backends.js';
 import { exchange, get } from '../harness/client.js';
 import { startSrv } from '../harness/srv.js';
 
-/** Stands in for authentication: allows, refuses or has nothing to say, as the request's X-Auth tells. */
+/** Stands in for authentication: allows, rejects or has nothing to say, as the request's X-Auth tells. */
 const AUTH = `
 import { httpModule } from 'srv/module/manifest.js';
 import { flag } from 'srv/module/args.js';

@@ -1,7 +1,7 @@
 /** `auth_basic` (ngx_http_auth_basic_module): each status is the one of nginx. */
 import { request as httpRequest } from 'node:http';
 import test, { type ExecutionContext } from 'ava';
-import { Passwords } from '../../modules/srv_http_auth_basic_module/passwords.js';
+import { Passwords } from '../../modules/auth_basic/passwords.js';
 import { check } from '../harness/check.js';
 import { get, type HttpResponse } from '../harness/client.js';
 import { startNginx } from '../harness/nginx.js';
@@ -11,7 +11,7 @@ import { startSrv } from '../harness/srv.js';
 import { tempFolder, writeInto } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
 
-/** The password of each is `secret`, unless there is another one behind the hash. */
+/** The password of each is `secret`, unless there is another one after the hash. */
 const USERS = `# a comment
 plain:{PLAIN}secret
 empty:{PLAIN}
@@ -212,7 +212,7 @@ test('no more passwords wait than are checked in time', async (t) => {
   t.is(check('secret'), true, 'known without a thread');
 });
 
-test('a password that was right is not hashed for every request; changes of the file are in force with a reload', async (t) => {
+test('a password that was right is not hashed for every request; changes of the file are active with a reload', async (t) => {
   const right = '$6$rounds=100000$saltsalt$W6Pjgp5jRhOycjhz1JdUTjE.eBO2c/gf64ukBCYIUsagE3B8HkkRYGvkhQw7S1S6nh6jR9hV6IhhRIHR8xSWY0';
   const srv = await startSrv(t, ONE_SERVER, { files: { ...PAGE, 'conf/users': `ada:${right}\n` } });
   const port = srv.port('web');

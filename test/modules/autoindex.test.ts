@@ -26,6 +26,10 @@ const NAMES = [
   'x'.repeat(50),
   'x'.repeat(51),
   '&'.repeat(60),
+  'ü'.repeat(20),
+  'ü'.repeat(26),
+  'ü'.repeat(50),
+  `${'ü'.repeat(46)}<ü${'x'.repeat(9)}`,
 ];
 
 /** A folder with the files, below a folder with other ones. */
@@ -54,6 +58,7 @@ const conf = (root: string, port: number): string => `server {
   root ${root};
   autoindex on;
   location / { }
+  location /utf/ { alias ${root}/; charset utf-8; }
   location /rounded/ { alias ${root}/list/; autoindex_exact_size off; autoindex_localtime on; }
   location /xml/ { alias ${root}/; autoindex_format xml; }
   location /json/ { alias ${root}/; autoindex_format json; }
@@ -63,6 +68,7 @@ const conf = (root: string, port: number): string => `server {
 }`;
 
 const PATHS = [
+  '/utf/list/',
   '/list/',
   '/empty/',
   '/list/Sub%20&%20%22co%22/',

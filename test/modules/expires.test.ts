@@ -37,6 +37,7 @@ const server = shared(async (scope) => {
         location /with { add_header Cache-Control private; return 200; }
         location /proxied { expires 10s; proxy_pass http://127.0.0.1:${backend.port}; }
         location /modified { expires modified +2h; proxy_pass http://127.0.0.1:${backend.port}; }
+        location /behind { expires modified $arg_e; return 200; }
         location /stale { expires modified 1s; proxy_pass http://127.0.0.1:${backend.port}; }
         location /unmodified { expires modified 2h; return 200; }
         location /daily { expires @${timeOfDay(inHours(12))}; return 200; }
@@ -98,5 +99,10 @@ for (const [what, path, hours] of [
     t.is((await get((await server()).port('web'), path)).headers.expires, inHours(hours).toUTCString());
   });
 }
+
+test('expires: behind "modified" a variable gives a time only', async (t) => {
+  t.is((await ask('/behind?e=1h'))[1], 'max-age=3600');
+  for (const value of ['epoch', 'max', '@1h']) t.is((await ask(`/behind?e=${value}`))[1], undefined, value);
+});
 
 test('expires: a time after Last-Modified that is over', async (t) => t.is((await ask('/stale'))[1], 'no-cache'));

@@ -1,7 +1,7 @@
 import http2 from 'node:http2';
 import test from 'ava';
 import { EDITS_MODULE, editsModule } from '../../tools/bench/scenarios/edits-module.js';
-import { Shares } from '../../modules/srv_http_fault_inject_module/shares.js';
+import { Shares } from '../../modules/fault_inject/shares.js';
 import { startNode } from '../control/node.js';
 import { httpBackend } from '../harness/backends.js';
 import { check } from '../harness/check.js';

@@ -238,7 +238,7 @@ test('a client that does not read stops the member', async (t) => {
   t.true(sent < 400_000_000, `${sent} bytes were taken`);
 });
 
-test('wrong values are refused', async (t) => {
+test('wrong values are rejected', async (t) => {
   for (const [line, message] of [
     ['gzip maybe;', /invalid value "maybe"/],
     ['gzip_comp_level 10;', /gzip_comp_level/],

@@ -1,7 +1,7 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { PassCounter } from '../../modules/srv_http_health_check_module/pass-counter.js';
-import { ResponseReader } from '../../modules/srv_http_health_check_module/response-reader.js';
+import { PassCounter } from '../../modules/health_check/pass-counter.js';
+import { ResponseReader } from '../../modules/health_check/response-reader.js';
 import {
   parseBody,
   parseBytes,
@@ -10,9 +10,10 @@ import {
   parseStatus,
   passesHeader,
   passesStatus,
-} from '../../modules/srv_http_health_check_module/rules.js';
-import { Schedule, type Scheduled } from '../../modules/srv_http_health_check_module/schedule.js';
-import { matches } from '../../modules/srv_http_health_check_module/tcp-probe.js';
+} from '../../modules/health_check/rules.js';
+import { MALFORMED_CHUNKS, MALFORMED_RESPONSES } from '../http/malformed-responses.js';
+import { Schedule, type Scheduled } from '../../modules/health_check/schedule.js';
+import { matches } from '../../modules/health_check/tcp-probe.js';
 
 const FIRST = ['up', 'checking', 'unhealthy'] as const;
 
@@ -120,14 +121,20 @@ test('a body without a length goes to the end of the connection, others have to 
   t.is(read(`HTTP/1.1 200 OK\r\n\r\n${'x'.repeat(300_000)}`, true).last, 'complete', 'what is too long is cut off');
 });
 
-for (const text of [
-  'SSH-2.0-x\r\n\r\n',
-  'HTTP/2 200\r\n\r\n',
-  'HTTP/1.1 099 X\r\n\r\n',
-  'x'.repeat(40_000),
-  'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
-])
+for (const text of ['SSH-2.0-x\r\n\r\n', 'HTTP/1.1 099 X\r\n\r\n', 'x'.repeat(40_000)])
   test(`malformed: ${JSON.stringify(text.slice(0, 50))}`, (t) => t.is(read(text, true).last, 'malformed'));
+
+function accepted(text: string, wantsBody: boolean): boolean {
+  const { reader, last } = read(text, wantsBody);
+  return last === 'complete' || (last === 'more' && reader.isCompleteAtEnd);
+}
+
+test('what is malformed for requests is malformed for checks', (t) => {
+  for (const [name, text] of Object.entries(MALFORMED_RESPONSES))
+    for (const wantsBody of [true, false]) t.false(accepted(text, wantsBody), name);
+  for (const [name, body] of Object.entries(MALFORMED_CHUNKS))
+    t.false(accepted(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${body}`, true), name);
+});
 
 test('what is due comes in its order, however entries were moved and removed', (t) => {
   fc.assert(

@@ -1,8 +1,8 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { LimitReq } from '../../modules/srv_http_limit_req_module.js';
-import { DECLINED, DONE } from '../../core/module/http.js';
-import type { Log } from '../../core/module/services.js';
+import { LimitReq } from '../../modules/limit/srv_http_limit_req_module.js';
+import { DECLINED, DONE } from '../../core/contract/http.js';
+import type { Log } from '../../core/contract/log.js';
 import { fakeRequest } from '../../testing/request.js';
 import { fakeScope } from '../../testing/scope.js';
 import { FakeZones } from '../../testing/zones.js';

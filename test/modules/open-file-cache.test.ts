@@ -41,7 +41,7 @@ function replace(srv: Srv, path: string, content: string): void {
   renameSync(srv.path(`${path}.new`), srv.path(path));
 }
 
-test('a changed file is served anew at once without a cache, and after open_file_cache_valid with one', async (t) => {
+test('a changed file is served again at once without a cache, and after open_file_cache_valid with one', async (t) => {
   const srv = await site();
   for (const path of ['/plain', '/long', '/short', '/tried', '/index']) {
     const request = path === '/tried' ? '/tried/page' : path === '/index' ? '/index/' : `${path}/page.txt`;
@@ -98,7 +98,7 @@ function openFiles(srv: Srv): number {
   }).length;
 }
 
-/** Asks for each of the files as often, and tells how many of them are open then. */
+/** Asks for each of the files as often, and says how many of them are open then. */
 async function openAfter(srv: Srv, path: string, times: number): Promise<number> {
   for (let time = 0; time < times; time++) for (const name of Object.keys(FILES)) await body(srv, path + name.slice('html'.length));
   return openFiles(srv);

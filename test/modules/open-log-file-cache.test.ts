@@ -2,9 +2,10 @@
 import { renameSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
+import { check } from '../harness/check.js';
 import { get } from '../harness/client.js';
 import { openDescriptors } from '../harness/descriptors.js';
-import { runSrv, startSrv, type Srv } from '../harness/srv.js';
+import { startSrv, type Srv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 
 const conf = (cache: string): string => `
@@ -66,7 +67,7 @@ test('a file in the cache is written to until "valid" is over, also when it was 
   t.is(srv.read('logs/a-again.log'), '/?name=a\n/?name=a\n');
 });
 
-test('USR1 opens the files of the cache anew', async (t) => {
+test('USR1 opens the files of the cache again', async (t) => {
   const srv = await start(t, 'open_log_file_cache max=20;');
   await log(srv, ['a']);
   renameSync(srv.path('logs/a.log'), srv.path('logs/a-moved.log'));
@@ -101,8 +102,8 @@ for (const [line, message] of [
   ['open_log_file_cache max=a;', /\[emerg\] .*max=?.*in .*:\d+/],
   ['access_log logs/$arg_x.log combined buffer=32k;', /buffered logs cannot have variables in name in .*:\d+/],
 ] as const) {
-  test(`refused: ${line}`, async (t) => {
-    const { code, stderr } = await runSrv(t, ['-t'], conf(line));
+  test(`rejected: ${line}`, async (t) => {
+    const { code, stderr } = await check(t, conf(line));
     t.is(code, 1);
     t.regex(stderr, message);
   });

@@ -28,6 +28,7 @@ test('the client is who a trusted proxy says', async (t) => {
       server { listen 127.0.0.1:%%PORT_recursive%%; set_real_ip_from 127.0.0.1; set_real_ip_from 10.0.0.0/8; set_real_ip_from 2001:db8::/32;
         real_ip_header X-Forwarded-For; real_ip_recursive on; return 200 "${SHOWN}"; }
       server { listen 127.0.0.1:%%PORT_distrusted%%; set_real_ip_from 10.0.0.0/8; return 200 "$remote_addr < $realip_remote_addr"; }
+      server { listen 127.0.0.1:%%PORT_named%%; set_real_ip_from localhost; return 200 "${SHOWN}"; }
     }`,
   );
   const shown = (name: string, ...fields: string[]): Promise<string> => ask(t, srv, name, '/', fields);
@@ -38,6 +39,7 @@ test('the client is who a trusted proxy says', async (t) => {
   t.regex(await shown('real', 'X-Real-IP: nonsense'), /^127\.0\.0\.1:\d+ </);
   t.regex(await shown('real', 'X-Real-IP: 192.0.2.1:70000'), /^127\.0\.0\.1:\d+ </);
   t.is(await shown('distrusted', 'X-Real-IP: 192.0.2.1'), '127.0.0.1 < 127.0.0.1');
+  t.is(await shown('named', 'X-Real-IP: 192.0.2.1'), '192.0.2.1: < 127.0.0.1');
 
   t.is(await shown('last', 'X-Forwarded-For: 192.0.2.1, 10.1.1.1'), '10.1.1.1: < 127.0.0.1');
   t.is(await shown('last', 'X-Forwarded-For: 192.0.2.1', 'X-Forwarded-For: 10.1.1.1 ,'), '10.1.1.1: < 127.0.0.1');
@@ -59,6 +61,8 @@ test('by PROXY protocol', async (t) => {
       return 200 "${SHOWN} $proxy_protocol_addr"; } }`,
   );
   t.is(await ask(t, srv, 'web', '/', [], 'PROXY TCP4 192.0.2.1 203.0.113.7 5000 80\r\n'), '192.0.2.1:5000 < 127.0.0.1 192.0.2.1');
+  const spelled = 'PROXY TCP6 2001:0DB8:0:0::1 ::1 5000 80\r\n';
+  t.is(await ask(t, srv, 'web', '/', [], spelled), '2001:db8::1:5000 < 127.0.0.1 2001:0DB8:0:0::1');
   t.regex(await ask(t, srv, 'web', '/', [], 'PROXY UNKNOWN\r\n'), /^127\.0\.0\.1:\d+ < 127\.0\.0\.1 $/);
 });
 

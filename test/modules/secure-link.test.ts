@@ -15,6 +15,10 @@ const conf = (port: number): string => `server {
   }
   location /half { secure_link $arg_md5; return 200 "[$secure_link]"; }
   location /p/ { secure_link_secret word; if ($secure_link = "") { return 403; } return 200 "[$secure_link]"; }
+  location /outer/ {
+    secure_link_secret word;
+    location /outer/in/ { secure_link $arg_md5; secure_link_md5 "$uri secret"; return 200 "[$secure_link]"; }
+  }
   location /off { return 200 "[$secure_link]"; }
 }`;
 
@@ -47,6 +51,8 @@ const CASES: readonly (readonly [string, string | number])[] = [
   [`/p/${md5('linkword', 'hex').slice(1)}/link`, 403],
   [`/p/x/${md5('linkword', 'hex')}/link`, 403],
   ['/p/', 403],
+  [`/outer/in/x?md5=${md5('/outer/in/x secret')}`, '[1]'],
+  [`/outer/in/${md5('xword', 'hex')}/x`, '[]'],
   ['/off', '[]'],
 ];
 

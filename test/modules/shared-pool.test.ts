@@ -1,9 +1,9 @@
 import test from 'ava';
 import { IdSource, ConfigTree } from '../../core/config/tree.js';
 import { parseText } from '../../core/config/parser.js';
-import { ApiError } from '../../core/module/control.js';
-import type { Block, Directive } from '../../core/module/tree.js';
-import { SharedPool } from '../../core/module/shared-pool.js';
+import { ApiError } from '../../core/contract/control.js';
+import type { Block, Directive } from '../../core/contract/tree.js';
+import { SharedPool } from '../../core/toolkit/shared-pool.js';
 
 const ids = new IdSource();
 const tree = (text: string): Block => ConfigTree.fromData(parseText(text, { ids, file: 'x' }).directives).root;

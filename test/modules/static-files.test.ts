@@ -108,7 +108,7 @@ test('the file is chosen by root, alias and index', async (t) => {
 
 const exactly = (text: string): RegExp => new RegExp(text.replaceAll(/[()[\]]/g, String.raw`\$&`));
 
-test('what is no file is refused as nginx does, and logged', async (t) => {
+test('what is not a file is rejected as nginx does, and logged', async (t) => {
   const srv = await site();
   const root = join(srv.prefix, 'html');
   const moved = await get(srv.port('web'), '/sub?a=b');

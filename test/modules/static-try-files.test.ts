@@ -83,7 +83,7 @@ test('a word with a slash at its end is for folders, one without for files', asy
   t.is(await ask('/file/app/'), '404 ');
 });
 
-test('a code that is none is refused', async (t) => {
+test('a code that is none is rejected', async (t) => {
   const { stderr, code } = await runSrv(t, ['-t'], 'events {} http { server { try_files $uri =x; } }');
   t.is(code, 1);
   t.regex(stderr, /invalid code "x"/);

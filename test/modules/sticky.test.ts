@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import test from 'ava';
+import { check } from '../harness/check.js';
 import { httpBackend } from '../harness/backends.js';
 import { get } from '../harness/client.js';
+import { freePort } from '../harness/ports.js';
 import { shared } from '../harness/scope.js';
-import { runSrv, startSrv, type Srv } from '../harness/srv.js';
+import { startSrv, type Srv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 
 interface Setting {
@@ -132,11 +134,48 @@ test('app_sticky: a cookie or a header field that the server sets; an unknown se
   t.is(new Set(await bodies('/app', 6, 'sid=unknown')).size, 3);
 });
 
+test('sticky learn and sticky cookie: clients of a backup member return when a primary is back, and stay there', async (t) => {
+  const { ports } = await setting();
+  const primaries = [await freePort(t), await freePort(t)];
+  const lines = primaries.map((port) => `server 127.0.0.1:${port} fail_timeout=1s;`).join(' ');
+  const members = `zone %s 64k; ${lines} server 127.0.0.1:${ports[1]} backup;`;
+  const upstream = (name: string, line: string): string => `upstream ${name} { ${members.replace('%s', name)} ${line} }`;
+  const srv = await startSrv(
+    t,
+    `${MAIN} ${upstream('learn', 'sticky learn create=$upstream_cookie_sid lookup=$cookie_sid zone=s:64k header;')}
+     ${upstream('cookie', 'least_conn; sticky cookie srv_id;')}
+     server { listen 127.0.0.1:%%PORT_web%%; location /learn { proxy_pass http://learn; } location /cookie { proxy_pass http://cookie; } } }`,
+  );
+  const at = async (path: string, cookie = ''): Promise<{ body: string; set: string }> => {
+    const { body, headers } = await get(srv.port('web'), path, { headers: { Cookie: cookie } });
+    return { body, set: headers['set-cookie']?.[0] ?? '' };
+  };
+  t.is((await at('/learn?begin=x')).body, 'b');
+  const { body, set } = await at('/cookie');
+  t.is(body, 'b');
+  for (const path of ['/learn', '/cookie']) t.is((await at(path, `sid=x; ${set}`)).body, 'b');
+  for (const [at, port] of primaries.entries()) await httpBackend(t, (_, response) => response.end(`primary ${at}`), port);
+  const back = async (path: string, cookie = ''): Promise<void> => {
+    const seen = new Set<string>();
+    await waitFor('both primaries', async () => seen.add((await at(path, cookie)).body).has('primary 0') && seen.has('primary 1'));
+  };
+  await back('/learn');
+  const learnt = await at('/learn', 'sid=x');
+  t.regex(learnt.body, /^primary/);
+  await back('/cookie');
+  const moved = await at('/cookie', set);
+  t.regex(moved.body, /^primary/);
+  for (let sent = 0; sent < 4; sent++) {
+    t.deepEqual(await at('/cookie', moved.set), { body: moved.body, set: '' });
+    t.is((await at('/learn', 'sid=x')).body, learnt.body);
+  }
+});
+
 const learning = (members: string, other: string): string =>
   `${MAIN} upstream u { zone u 64k; ${members} sticky learn create=$upstream_cookie_sid lookup=$cookie_sid zone=s:64k header; } ${other}
    server { listen 127.0.0.1:%%PORT_web%%; location / { proxy_pass http://u; } } }`;
 
-test('sticky learn: sessions survive a reload that does not concern them; a session moves with the member that begins it anew', async (t) => {
+test('sticky learn: sessions survive a reload that does not concern them; a session moves with the member that begins it again', async (t) => {
   const { ports } = await setting();
   const [a, b, c] = ports.map((port) => `server 127.0.0.1:${port};`);
   const srv = await startSrv(t, learning(`${a} ${b}`, ''));
@@ -179,7 +218,7 @@ for (const [lines, error] of [
 ] as const)
   test(`rejected: ${lines}`, async (t) => {
     const conf = `load_module modules/srv_http_app_sticky_module.js; events {} http { upstream u { server 127.0.0.1:1; ${lines} } server { listen 127.0.0.1:%%PORT_web%%; } }`;
-    const run = await runSrv(t, ['-t'], conf);
+    const run = await check(t, conf);
     t.is(run.code, 1);
     t.true(run.stderr.includes(`[emerg] ${error} in `), run.stderr);
     t.is(run.stderr.match(/\[emerg\]/g)?.length, 1, run.stderr);

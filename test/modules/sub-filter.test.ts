@@ -118,7 +118,8 @@ sameAsNginx('texts are replaced, in whatever pieces they come', async (t, port) 
 
 test('a compressed response stays as it is, unless gunzip comes first; gzip comes after it', async (t) => {
   const compressed = gzipSync('abc');
-  const backend = await httpBackend(t, (_, response) => {
+  const backend = await httpBackend(t, ({ url }, response) => {
+    if (url === '/untyped') return void response.end('abc');
     response.writeHead(200, { 'content-type': 'text/html', 'content-encoding': 'gzip' });
     response.end(compressed);
   });
@@ -126,6 +127,7 @@ test('a compressed response stays as it is, unless gunzip comes first; gzip come
     t,
     `events {} http { sub_filter abc ${'x'.repeat(100)}; server { listen 127.0.0.1:%%PORT_web%%;
       location / { proxy_pass http://127.0.0.1:${backend.port}; }
+      location /untyped { sub_filter_types *; proxy_pass http://127.0.0.1:${backend.port}; }
       location /plain { gunzip on; proxy_pass http://127.0.0.1:${backend.port}; }
       location /again { gzip on; gzip_min_length 0; default_type text/html; root html; } } }`,
     { files: { 'html/again': 'abc' } },
@@ -133,6 +135,7 @@ test('a compressed response stays as it is, unless gunzip comes first; gzip come
   const port = srv.port('web');
   t.is((await get(port, '/', { headers: { 'accept-encoding': 'gzip' } })).headers['content-encoding'], 'gzip');
   t.is((await get(port, '/plain')).body, 'x'.repeat(100));
+  t.is((await get(port, '/untyped')).body, 'x'.repeat(100), '* is also a response without a type');
   const again = await get(port, '/again', { headers: { 'accept-encoding': 'gzip' } });
   t.is(again.headers['content-encoding'], 'gzip');
 });

@@ -7,7 +7,7 @@ import { freePort } from '../harness/ports.js';
 import { testWith } from '../harness/programs.js';
 import { startSrv } from '../harness/srv.js';
 
-const conf = (port: number): string => `server {
+const conf = (port: number): string => `map $arg_mapped $uid_reset { default ""; 1 1; } server {
   listen 127.0.0.1:${port};
   location = /on { userid on; return 200 "[$uid_got] [$uid_set]"; }
   location = /plain { userid on; return 204; }
@@ -17,6 +17,7 @@ const conf = (port: number): string => `server {
   location = /log { userid log; return 200 "[$uid_got] [$uid_set]"; }
   location = /service { userid on; userid_service 4000000000; return 200 "[$uid_got] [$uid_set]"; }
   location = /reset { userid on; set $uid_reset $arg_r; return 200 "[$uid_got] [$uid_set]"; }
+  location = /mapped { userid on; return 200 "[$uid_got] [$uid_set]"; }
   location = /off { return 200 "[$uid_got] [$uid_set]"; }
   location = /unset { return 200 "[$uid_reset]"; }
   location /outer { userid on; location /outer/missing { root nowhere; } location /outer/off { userid off; return 204; } }
@@ -83,6 +84,8 @@ async function assertSite(t: ExecutionContext, port: number): Promise<void> {
     ['', false],
   ] as const)
     t.is(cookieOf(await ask(`/reset?r=${reset}`, `uid=${COOKIE}`)) !== undefined, isNew, reset);
+  t.is(cookieOf(await ask('/mapped', `uid=${COOKIE}`)), undefined);
+  t.truthy(cookieOf(await ask('/mapped?mapped=1', `uid=${COOKIE}`)), 'a map may say it as well');
   t.regex(cookieOf(await ask('/outer/missing')) ?? '', NEW, 'with an error as well');
   t.is(cookieOf(await ask('/outer/off')), undefined);
 }

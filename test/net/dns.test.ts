@@ -141,19 +141,22 @@ test('a reply from another address is not the reply', async (t) => {
   t.deepEqual(await found, ['192.0.2.1'], 'asked again, as there was no reply');
 });
 
-test('a server that changes the case of the question is asked over TCP', async (t) => {
+test('a server that changes the case of the question is asked again in plain spelling', async (t) => {
   const { dns, resolver } = await serverAnd(t);
   const name = 'a-long-name-of-letters.test';
   dns.a(name, ['192.0.2.1']);
   dns.lie = (reply) => {
     const packet = Packet.parse(reply);
-    packet.questions[0]!.name = packet.questions[0]!.name.toLowerCase();
+    packet.questions[0]!.name = packet.questions[0]!.name.toUpperCase();
     return packet.toBuffer();
   };
   t.deepEqual(await addressesOf(resolver, name), ['192.0.2.1']);
   t.deepEqual(
-    dns.queries.map(({ transport }) => transport),
-    ['udp', 'tcp'],
+    dns.queries.map(({ transport, spelling }) => [transport, spelling === name]),
+    [
+      ['udp', false],
+      ['udp', true],
+    ],
   );
 });
 
@@ -305,6 +308,18 @@ test('records are remembered as long as their TTL says, within bounds', async (t
     dns.a(name, ['192.0.2.2'], sent);
     t.deepEqual(await addressesOf(resolver, name), ['192.0.2.2'], name);
   }
+});
+
+test('a TTL with its highest bit set is none (RFC 2181, 8)', async (t) => {
+  const { dns, resolver } = await serverAnd(t);
+  dns.a('a.test', ['192.0.2.1'], 300);
+  // In front of the address and its length.
+  dns.lie = (reply) => {
+    reply.writeUInt8(0x80, reply.length - 10);
+    return reply;
+  };
+  const { records, ttl } = await resolver.addresses('a.test');
+  t.deepEqual([records.length, ttl], [1, 1]);
 });
 
 test('"valid" is instead of the TTL', async (t) => {

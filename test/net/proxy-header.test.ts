@@ -49,6 +49,10 @@ const broken: Readonly<Record<string, string | Buffer>> = {
   'two spaces': 'PROXY TCP4  192.0.2.1 203.0.113.7 5000 80\r\n',
   'a line of 200 bytes': `PROXY UNKNOWN ${'a'.repeat(200)}\r\n`,
   'a line without end': `PROXY UNKNOWN ${'a'.repeat(200)}`,
+  'text without a line end': 'PROXY hello',
+  'a family without a line end': 'PROXY TCP5 ',
+  'no digits, without a line end': 'PROXY TCP4 192.0.2.x',
+  'an address with a zone': 'PROXY TCP6 fe80::1%lo fe80::2 1 2\r\n',
   'other version': proxyHeader2({ version: 3 }),
   'longer than 4096 bytes': proxyHeader2({ tlvs: Buffer.alloc(5000) }),
   'too short for its addresses': proxyHeader2({ length: 10 }),
@@ -68,6 +72,8 @@ test('TLVs by name and number', (t) => {
   t.is(value('ssl_cipher'), undefined);
   t.is(value('ssl_verify'), '7');
   t.is(value('0xE1'), '\xff');
+  t.is(value('0x000e1'), '\xff');
+  t.is(tlvReader('0x1e1'), undefined);
   t.is(value('0x01'), 'h2');
   t.is(value('unique_id'), '');
   t.is(value('authority'), undefined);

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs';
 import test from 'ava';
-import { Clock } from '../../core/net/clock.js';
+import { CoarseClock } from '../../core/net/clock.js';
 import { TimerWheel, type Timed } from '../../core/net/timers.js';
 
 class Alarm implements Timed {
@@ -18,8 +18,8 @@ class Alarm implements Timed {
 }
 
 /** The wheel's own timer does not keep a process alive; this does, until the test is over. */
-function wheel(t: { teardown(work: () => void): void }): { timers: TimerWheel; clock: Clock } {
-  const clock = new Clock();
+function wheel(t: { teardown(work: () => void): void }): { timers: TimerWheel; clock: CoarseClock } {
+  const clock = new CoarseClock();
   const timers = new TimerWheel(clock);
   const alive = setInterval(() => undefined, 1000);
   t.teardown(() => {

@@ -1,7 +1,7 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import test, { type ExecutionContext } from 'ava';
-import { Clock } from '../../core/net/clock.js';
+import { CoarseClock } from '../../core/net/clock.js';
 import type { NetContext } from '../../core/net/net-context.js';
 import { UdpListener, type DatagramServer } from '../../core/net/udp/udp-listener.js';
 import type { FlowReceiver, UdpFlow } from '../../core/net/udp/udp-flow.js';
@@ -44,7 +44,7 @@ class EchoServer implements DatagramServer {
 
 function listen(t: ExecutionContext, host = '127.0.0.1', port = 0): { listener: UdpListener; server: EchoServer } {
   const server = new EchoServer();
-  const context = { clock: new Clock() } as NetContext;
+  const context = { clock: new CoarseClock() } as NetContext;
   const options = { address: `${host}:${port}`, host, port, ipv6Only: true, receiveBuffer: undefined, sendBuffer: undefined };
   const listener = new UdpListener(options, context, server);
   listener.open(true);

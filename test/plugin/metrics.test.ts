@@ -56,3 +56,51 @@ test('counters and gauges of a module are exact over the workers, also when one 
   await waitFor('its share to be gone', async () => (await read()) === '[["counting_busy",0],["counting_hits_total",31]]');
   t.pass();
 });
+
+const READING = plugin('reading', {
+  imports: `import { Metrics } from 'srv/module/metrics.js';`,
+  manifest: `directives: { read_metrics: directive({ in: ['location'], args: text() }) }`,
+  body: `
+  static services = [Metrics];
+  constructor(metrics) {
+    this.metrics = metrics;
+  }
+  compile(scope) {
+    if (scope.conf.read_metrics === undefined) return undefined;
+    const lines = () => this.metrics.read().map(({ name, labels, value }) => [name, ...Object.values(labels), value].join(' '));
+    return { content: (request) => request.send(200, lines().filter((line) => /requests_total|counting/.test(line)).sort().join(', ')) };
+  }`,
+});
+
+const conf = (load: string, locations: string): string => `
+  load_module modules/reading.js; load_module modules/srv_http_status_zone_module.so; ${load}
+  error_log logs/error.log notice;
+  worker_processes 2;
+  events {}
+  http { server { listen 127.0.0.1:%%PORT_web%%; location /read { read_metrics all; } ${locations} } }`;
+
+const zones = (names: readonly string[]): string =>
+  names.map((name) => `location /${name} { status_zone ${name}; return 200 ${name}; }`).join('\n');
+
+const zone = (name: string, requests: number): string => `srv_http_location_zone_requests_total ${name} ${requests}`;
+
+test('metrics end with what the configuration names, and with their module', async (t) => {
+  const files = { 'modules/counting.js': COUNTING, 'modules/reading.js': READING };
+  const srv = await startSrv(t, conf('load_module modules/counting.js;', `${zones(['one', 'two'])} location /hit { count hit; }`), {
+    files,
+  });
+  const port = srv.port('web');
+  const read = async (): Promise<string> => (await get(port, '/read')).body;
+  for (const path of ['/one', '/two', '/two', '/hit']) await get(port, path);
+  t.is(await read(), ['counting_busy 0', 'counting_hits_total 1', zone('one', 1), zone('two', 2)].sort().join(', '));
+  await srv.configure(conf('', zones(['two', 'three'])));
+  srv.signal('SIGHUP');
+  await srv.waitForLog(/reconfigured/);
+  await get(port, '/three');
+  const expected = new Set([zone('two', 2), zone('three', 1)]);
+  await waitFor('the metrics of before to go', async () => {
+    const lines = (await read()).split(', ');
+    return lines.length === expected.size && lines.every((line) => expected.has(line));
+  });
+  t.pass();
+});

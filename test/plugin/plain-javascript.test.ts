@@ -8,7 +8,7 @@ function site(module: string, location: string): string {
   return `load_module ${module}; events {} http { server { listen 127.0.0.1:%%PORT_web%%; location / { ${location} } } }`;
 }
 
-test('the module of the README works as it stands there', async (t) => {
+test('the module of the README works as it is there', async (t) => {
   const [source = ''] = codeBlocks('Without TypeScript');
   // The `.so` of an nginx configuration finds the `.js`.
   const srv = await startSrv(t, site('modules/acme_http_powered_by_module.so', 'powered_by on; return 200 "hello";'), {
@@ -32,7 +32,8 @@ test('its directives are checked like those of any module', async (t) => {
 
 test('a class names the services it needs', async (t) => {
   const source = `
-    import { Log, ServerInfo } from 'srv/module/services.js';
+    import { Log } from 'srv/module/log.js';
+    import { ServerInfo } from 'srv/module/server-info.js';
     import { httpModule } from 'srv/module/manifest.js';
     class Greeting {
       static services = [Log, ServerInfo];

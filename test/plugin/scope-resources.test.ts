@@ -4,11 +4,12 @@ import { writeFileSync } from 'node:fs';
 import { get } from '../harness/client.js';
 import { plugin } from '../harness/plugins.js';
 import { startSrv } from '../harness/srv.js';
+import { startSrv as startSite, type Site } from '../../testing/server.js';
 import { waitFor } from '../harness/wait.js';
 
 const KEYS = plugin('keys', {
   manifest: `directives: { keys: directive({ in: ['http', 'server', 'location'], args: text('file') }) }`,
-  imports: `import { Log } from 'srv/module/services.js'; import { setTimeout as sleep } from 'node:timers/promises';`,
+  imports: `import { Log } from 'srv/module/log.js'; import { setTimeout as sleep } from 'node:timers/promises';`,
   body: `
   static services = [Log];
   constructor(log) { this.log = log; }
@@ -78,4 +79,46 @@ test('what a scope opened is committed or aborted with the change, and released 
   await waitFor('the new configuration', async () => (await get(port, '/stay')).body === 'changed');
   t.is((await slow).body, 'one', 'a request ends under the configuration that it began under');
   await srv.waitForLog(/release \/a(?:[^]*release \/a){2}/);
+});
+
+const STREAMS = plugin('streams', {
+  manifest: `directives: { ticks: directive({ in: ['location'] }) }`,
+  body: `
+  compile(scope) {
+    if (scope.conf.ticks !== true) return undefined;
+    const { signal } = scope;
+    return { content: (request) => {
+      if (request.args === 'late') {
+        try { return request.send(200, String(scope.signal.aborted)); } catch (error) { return request.send(200, error.message); }
+      }
+      const body = request.respond(200, 'text/event-stream');
+      const end = () => { body.write('over'); body.end(); };
+      body.write('begun ');
+      signal.addEventListener('abort', end);
+      body.onClose(() => signal.removeEventListener('abort', end));
+      return -2;
+    } };
+  }`,
+});
+
+const streamSite = (locations: string): Site => ({
+  modules: ['%%PREFIX%%/streams.mjs'],
+  files: { 'streams.mjs': STREAMS },
+  server: locations,
+});
+
+test('the streams of a scope end when it is not active any more, by its signal, and other changes leave them alone', async (t) => {
+  await using srv = await startSite(streamSite('location /gone { ticks; } location /changed { ticks; } location /stays { ticks; }'));
+  t.regex((await srv.get('/stays?late')).body, /^"signal" of a scope must be read in "compile"/);
+  const [gone, changed, stays] = await Promise.all([srv.open('/gone'), srv.open('/changed'), srv.open('/stays')]);
+
+  await srv.reload(streamSite('location /changed { ticks; add_header A b; } location /stays { ticks; } location /new { return 204; }'));
+  t.deepEqual([await gone.end(), gone.text], ['complete', 'begun over']);
+  t.deepEqual([await changed.end(), changed.text], ['complete', 'begun over']);
+  t.is((await srv.get('/new')).status, 204);
+  await stays.receive(/begun /);
+  t.is(stays.ended, 'no');
+
+  await srv.reload(streamSite('location /changed { ticks; }'));
+  t.deepEqual([await stays.end(), stays.text], ['complete', 'begun over']);
 });

@@ -5,6 +5,7 @@ import { copyFileSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import test from 'ava';
+import { httpBackend, rawBackend } from '../harness/backends.js';
 import { connectRaw, get, json, type HttpResponse, type JsonResponse } from '../harness/client.js';
 import { shared } from '../harness/scope.js';
 import { startSrv, type Srv } from '../harness/srv.js';
@@ -28,7 +29,9 @@ const build = shared(async (scope): Promise<Readonly<Record<string, string>>> =>
   for (const file of ['package.json', 'tsconfig.json']) copyFileSync(join(TEMPLATE, file), join(folder, file));
   mkdirSync(join(folder, 'node_modules'));
   symlinkSync(ROOT, join(folder, 'node_modules/srv'));
-  await run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', folder]).catch((error: { stdout: string }) => scope.fail(error.stdout));
+  await run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', folder]).catch((error: { stdout: string }) => {
+    throw new Error(error.stdout);
+  });
   const built = sketches().map(([path]) => path.replace(/\.mts$/, '.mjs'));
   return Object.fromEntries(built.map((path) => [path, readFileSync(join(folder, 'dist', path), 'utf8')]));
 });
@@ -40,19 +43,36 @@ const DATA = `
   load_module modules/acme_http_greeting_module.mjs;
   load_module modules/acme_http_visits_module.mjs;
   load_module modules/acme_http_hits_module.mjs;
+  load_module modules/acme_http_trap_module.mjs;
   load_module modules/acme_http_two_choices_module.mjs;
+  load_module modules/acme_http_probe_module.mjs;
+  load_module modules/acme_http_cached_module.mjs;
+  load_module modules/acme_stream_knock_module.mjs;
   helper broker modules/srv_helper_broker_module.js conf/broker.conf;
   helper ctrl modules/srv_helper_ctrl_module.js conf/ctrl.conf;
   worker_processes 2;
+  error_log logs/error.log notice;
   events {}
+  stream { server { listen 127.0.0.1:%%PORT_knock%%; knock sesame; return "knocked: $knocked"; } }
   http {
     visits $binary_remote_addr zone=visits:1m;
+    upstream probed { zone probed 64k; probe 50ms; server 127.0.0.1:%%PORT_probed%% max_fails=0; server 127.0.0.1:%%PORT_one%% down; }
+    upstream stored { server 127.0.0.1:%%PORT_unused%%; server 127.0.0.1:%%PORT_values%%; keepalive 2; }
     upstream pair { two_choices; server 127.0.0.1:%%PORT_one%%; server 127.0.0.1:%%PORT_two%%; }
     upstream shop { zone shop 64k; server 127.0.0.1:%%PORT_one%% weight=2; server 127.0.0.1:%%PORT_two%%; }
     server {
       listen 127.0.0.1:%%PORT_web%%;
       location / { return 200 $client_kind; }
       location /pair { add_header X-Visits $visits; proxy_pass http://pair; }
+      location /trap { trap on; proxy_pass http://pair; }
+      location /probed { proxy_pass http://probed; }
+      location /values {
+        cached_pass stored;
+        cached_intercept_errors on;
+        error_page 404 = /missed;
+        add_header X-Members "$upstream_addr $upstream_status";
+      }
+      location /missed { return 200 missed; }
       location /shop { maintenance closed retry=10m; proxy_pass http://shop; }
     }
     server { listen 127.0.0.1:%%PORT_one%%; listen 127.0.0.1:%%PORT_two%%; location / { return 200 "shop"; } }
@@ -91,6 +111,70 @@ test.serial('the sketches do what the page says: a variable', async (t) => {
 test.serial('the sketches do what the page says: visits are counted over all workers, whichever member responds', async (t) => {
   const before = Number((await sketch('/pair')).headers['x-visits']);
   for (let more = 1; more <= 5; more++) t.like(await sketch('/pair'), { body: 'shop', headers: { 'x-visits': String(before + more) } });
+});
+
+test.serial('the sketches do what the page says: members that accept no connection get no requests', async (t) => {
+  const srv = await sketched();
+  const isLeftOut = (): Promise<boolean> =>
+    waitFor('a request that is sent to no member', async () => {
+      const before = srv.log().length;
+      return (await sketch('/probed')).status === 502 && srv.log().slice(before).includes('no live upstreams');
+    });
+  t.true(await isLeftOut());
+  const backend = await httpBackend(t, (_, response) => response.end('probed'), srv.port('probed'));
+  t.true(await waitFor('the member', async () => (await sketch('/probed')).body === 'probed'));
+  await srv.configure(DATA.replace('probe 50ms', 'probe 40ms'));
+  srv.signal('SIGHUP');
+  await srv.waitForLog(/reconfigured/);
+  await backend.close();
+  t.true(await isLeftOut(), 'a checker that has taken over is at work');
+});
+
+test.serial('the sketches do what the page says: another protocol with members, with repeats, kept connections and accounts', async (t) => {
+  const large = 'x'.repeat(300_000);
+  const values: Readonly<Record<string, string>> = { '/values/a': 'first', '/values/large': large };
+  const backend = await rawBackend(
+    t,
+    (socket) =>
+      socket.on('data', (bytes) => {
+        const [, key = ''] = /^get (\S+)\r\n$/.exec(bytes.toString()) ?? [];
+        const value = values[key];
+        if (key === '/values/broken') socket.write('nonsense\r\n');
+        else socket.write(value === undefined ? 'END\r\n' : `VALUE ${key} 0 ${value.length}\r\n${value}\r\nEND\r\n`);
+      }),
+    (await sketched()).port('values'),
+  );
+  const first = await sketch('/values/a');
+  t.is(first.body, 'first');
+  t.regex(String(first.headers['x-members']), /(?:^|, )(?:502, )?127\.0\.0\.1:\d+ (?:502, )?200$/);
+  t.is((await sketch('/values/large')).body, large);
+  t.is((await sketch('/values/none')).body, 'missed');
+  t.is((await sketch('/values/a')).body, 'first');
+  // One for each worker, whatever was missed.
+  t.true(backend.connections <= 2);
+  t.is((await sketch('/values/broken')).status, 502);
+});
+
+test.serial('the recipes do what the page says: who asks for the trap is blocked by every worker', async (t) => {
+  const port = (await sketched()).port('web');
+  const asked = (path: string): Promise<HttpResponse> => get(port, path, { localAddress: '127.0.0.9' });
+  t.is((await asked('/pair')).status, 200);
+  t.is((await asked('/trap')).body, 'shop');
+  await waitFor('both workers', async () => {
+    const responses = await Promise.all(Array.from({ length: 8 }, () => asked('/pair')));
+    return responses.every(({ status }) => status === 403);
+  });
+  t.is((await sketch('/pair')).status, 200);
+});
+
+test.serial('the sketches do what the page says: a session begins with a word', async (t) => {
+  const port = (await sketched()).port('knock');
+  const [friend, stranger] = [await connectRaw(t, port), await connectRaw(t, port)];
+  friend.send('ses');
+  stranger.send('sir');
+  t.is(await stranger.receiveAll(), '');
+  friend.send('ame');
+  t.is(await friend.receiveAll(), 'knocked: yes');
 });
 
 test.serial('the sketches do what the page says: a key closes the site', async (t) => {

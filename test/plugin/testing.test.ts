@@ -1,13 +1,14 @@
 /** `srv/testing`: what authors of modules test with. */
 import { existsSync } from 'node:fs';
 import test from 'ava';
-import { number, text } from '../../core/module/args.js';
-import { DONE, OK, type BodyOutput, type HttpRequest, type Scope } from '../../core/module/http.js';
-import { directive } from '../../core/module/spec.js';
+import { number, text } from '../../core/contract/args.js';
+import { DONE, OK, type BodyOutput, type HttpRequest, type Scope } from '../../core/contract/http.js';
+import { directive } from '../../core/contract/spec.js';
 import { FakeNotes } from '../../testing/explain.js';
 import { fakeRequest } from '../../testing/request.js';
 import { fakeScope } from '../../testing/scope.js';
 import { runBodyFilter } from '../../testing/body-filter.js';
+import { startMember } from '../../testing/member.js';
 import { checkConf, startSrv, type Site } from '../../testing/server.js';
 import { plugin } from '../harness/plugins.js';
 
@@ -27,7 +28,8 @@ const KV: Site = {
   control: { modules: ['modules/srv_http_sendmsg_module.js'] },
 };
 
-test('traffic and control plane are there when it has started, and gone when it has stopped', async (t) => {
+// Listeners of the process are counted: no other test runs meanwhile.
+test.serial('traffic and control plane are there when it has started, and gone when it has stopped', async (t) => {
   const srv = await startSrv(KV);
   t.teardown(() => srv.stop());
   t.like(await srv.api('POST', '/v1/kv', { key: 'shade', value: 'green' }), { status: 200 });
@@ -48,7 +50,7 @@ test('it has several workers', async (t) => {
     static services = [ServerInfo];
     constructor(info) { this.info = info; }
     compile() { return { content: (request) => request.send(200, String(this.info.worker)) }; }`;
-  const imports = `import { ServerInfo } from 'srv/module/services.js';`;
+  const imports = `import { ServerInfo } from 'srv/module/server-info.js';`;
   await using srv = await startSrv({
     modules: ['%%PREFIX%%/acme.mjs'],
     files: { 'acme.mjs': plugin('acme', { body, imports }) },
@@ -59,7 +61,7 @@ test('it has several workers', async (t) => {
   t.deepEqual([...workers].sort(), ['0', '1']);
 });
 
-test('a reload is over when it is in force, and says why it is refused', async (t) => {
+test('a reload is over when it is active, and says why it is rejected', async (t) => {
   await using srv = await startSrv({ server: 'return 200 one;' });
   await srv.reload({ server: 'return 200 two;' });
   t.is((await srv.get('/')).body, 'two');
@@ -97,7 +99,7 @@ test('a client may stay, and the server may be told to end', async (t) => {
         return -2;
       } };
     }`;
-  const imports = `import { ServerInfo } from 'srv/module/services.js';`;
+  const imports = `import { ServerInfo } from 'srv/module/server-info.js';`;
   await using srv = await startSrv({
     modules: ['%%PREFIX%%/acme.mjs'],
     files: { 'acme.mjs': plugin('acme', { body, imports }) },
@@ -190,4 +192,37 @@ test('notes keep what a module says of a request', (t) => {
   t.deepEqual(notes.said, [{ text: 'looks at the path', facts: { path: '/x' } }]);
   t.deepEqual(notes.assumed, ['it exists']);
   t.deepEqual(notes.ended, { text: 'a page', status: 200 });
+});
+
+test('a member responds as the test says, and keeps the requests', async (t) => {
+  await using member = await startMember({
+    '/status': { status: 418, headers: { 'x-kind': 'tea' }, body: 'no coffee' },
+    '/pieces': { body: ['one ', Buffer.from('two')] },
+    '/cut': { body: ['half'], cutOff: true },
+    '/raw': { raw: 'HTTP/1.1 200 OK\r\nX-Bytes: \xe9\r\nContent-Length: 3\r\n\r\nraw' },
+    '/invalid': { raw: 'no response' },
+    '/echo': ({ body }) => ({ body, delay: 1 }),
+    '/fails': () => Promise.reject(new Error('the script fails')),
+  });
+  await using srv = await startSrv({ workers: 1, server: `location / { proxy_pass http://${member.address}; proxy_next_upstream off; }` });
+  t.like(await srv.get('/status'), { status: 418, headers: { 'x-kind': 'tea', 'content-length': '9' }, body: 'no coffee' });
+  t.like(await srv.get('/pieces'), { body: 'one two', headers: { 'transfer-encoding': 'chunked' } });
+  await t.throwsAsync(srv.get('/cut'));
+  t.like(await srv.get('/raw'), { body: 'raw', headers: { 'x-bytes': '\xe9' } });
+  t.deepEqual([(await srv.get('/invalid')).status, (await srv.get('/fails')).status], [502, 502]);
+  t.is((await srv.get('/echo', { method: 'POST', body: 'said' })).body, 'said');
+  t.like(await srv.get('/other?a=b'), { status: 200, body: '' });
+  t.deepEqual(
+    member.requests.slice(-2).map(({ method, url, body }) => [method, url, body.toString()]),
+    [
+      ['POST', '/echo', 'said'],
+      ['GET', '/other?a=b', ''],
+    ],
+  );
+  await member.refuse();
+  t.is((await srv.get('/status')).status, 502);
+  await member.accept();
+  member.reply('*', { body: 'again' });
+  t.is((await srv.get('/other')).body, 'again');
+  t.true(member.connections > 1);
 });

@@ -49,7 +49,7 @@ export class Site {
 
   get configuration(): HttpConfiguration {
     const { configuration } = this.#engine;
-    if (configuration === undefined) throw new Error('no configuration is in force');
+    if (configuration === undefined) throw new Error('no configuration is active');
     return configuration;
   }
 

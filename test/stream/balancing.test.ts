@@ -16,6 +16,7 @@ const site = shared<Srv>(async (t) => {
   const [a, b, c] = letters.map(({ port }) => `server 127.0.0.1:${port}`);
   const upstreams: Readonly<Record<string, string>> = {
     hashed: `hash $remote_addr; ${a}; ${b}; ${c};`,
+    keyless: `hash $ssl_preread_server_name consistent; ${a}; ${b};`,
     ring: `hash $remote_addr consistent; ${a}; ${b} weight=2; ${c} down;`,
     conns: `least_conn; ${a}; ${b}; ${c} backup;`,
     first: `least_time first_byte; server 127.0.0.1:${late.port}; ${a};`,
@@ -62,6 +63,10 @@ test('hash and hash consistent: a client stays at its member, in all workers', a
     t.deepEqual([...new Set(first)].sort().join(''), members, first);
     t.is(await letters(t, name, addresses), first);
   }
+});
+
+test('hash: sessions with an empty key take turns', async (t) => {
+  t.regex(await letters(t, 'keyless', here(4)), /^(ab){2}$|^(ba){2}$/);
 });
 
 test('least_conn: the one with the fewest sessions of all workers', async (t) => {

@@ -157,7 +157,7 @@ const named = (echo: number, text: string): string =>
     server { listen 127.0.0.1:%%PORT_named%%; server_name a.example; return "${text}"; }`,
   );
 
-test.serial('a session that tells its name after a reload finds the server that was in force when it began', async (t) => {
+test.serial('a session that tells its name after a reload finds the server that was active when it began', async (t) => {
   const { srv, echo } = await site();
   const hello = await helloOf({ servername: 'a.example' });
   const ask = (port: number): Promise<string> => reply(port, { bytes: hello });

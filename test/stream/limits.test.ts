@@ -120,6 +120,8 @@ test('the address that a trusted proxy tells is that of the client', async (t) =
 });
 
 test('that of another one is not, and neither is what a proxy says of itself', async (t) => {
+  const spelled = 'PROXY TCP6 2001:0DB8:0:0::1 ::1 5000 80\r\n';
+  t.is(await reply(await port('real'), { from: '127.0.0.2', bytes: spelled }), '2001:db8::1:5000 127.0.0.2');
   t.regex(await reply(await port('real'), { from: '127.0.0.3', bytes: HEADER }), /^127\.0\.0\.3:\d+ 127\.0\.0\.3$/);
   t.regex(await reply(await port('real'), { from: '127.0.0.2', bytes: 'PROXY UNKNOWN\r\n' }), /^127\.0\.0\.2:\d+ 127\.0\.0\.2$/);
 });
@@ -136,7 +138,7 @@ rejects([
   ['limit_conn_zone $uri zone=b:1m;', /unknown "uri" variable/],
   ['server { listen %%PORT_b%%; limit_conn a 0; return x; }', /invalid number of connections "0"/],
   ['server { listen %%PORT_b%%; limit_conn a 65536; return x; }', /connection limit must be less 65536/],
-  ['set_real_ip_from nonsense;', /invalid parameter "nonsense"/],
+  ['set_real_ip_from no:name;', /host not found in set_real_ip_from "no:name"/],
   ['real_ip_header X-Real-IP;', /"real_ip_header" directive is not allowed here/],
   ['limit_conn_status 503;', /"limit_conn_status" directive is not allowed here/],
 ]);

@@ -1,8 +1,11 @@
 /** Sessions over TCP: bytes both ways, ends, members that fail, access log. */
-import { connect, type Socket } from 'node:net';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
+import { createServer } from 'node:tls';
 import { pipeline } from 'node:stream/promises';
 import test, { type ExecutionContext } from 'ava';
 import { rawBackend } from '../harness/backends.js';
+import { selfSigned } from '../harness/certificate.js';
 import { connectRaw, exchange, get, RawConnection } from '../harness/client.js';
 import { freePort } from '../harness/ports.js';
 import { shared, type Scope } from '../harness/scope.js';
@@ -14,6 +17,8 @@ interface Site {
   readonly srv: Srv;
   readonly echo: number;
   readonly closed: number;
+  /** What has come of a session with a rate. */
+  readonly early: { readonly received: number };
 }
 
 /** Sends back what it gets, and ends when the client does. */
@@ -31,6 +36,11 @@ async function startSite(t: Scope): Promise<Site> {
   });
   const says = await rawBackend(t, (socket) => socket.end(socket.remoteAddress ?? ''));
   const closed = await freePort(t);
+  const early = { received: 0 };
+  const counts = await rawBackend(t, (socket) => void socket.on('data', ({ length }) => (early.received += length)));
+  const secure = createServer(selfSigned('a'), (socket) => void socket.on('error', () => undefined).write('x'.repeat(60_000)));
+  await new Promise<void>((done) => secure.listen(0, '127.0.0.1', done));
+  t.teardown(() => void secure.close());
   const srv = await startSrv(
     t,
     `events { }
@@ -54,12 +64,16 @@ async function startSite(t: Scope): Promise<Site> {
       server { listen 127.0.0.1:%%PORT_off%%; proxy_next_upstream off; proxy_pass partly; }
       server { listen 127.0.0.1:%%PORT_once%%; proxy_next_upstream_tries 1; proxy_pass partly; }
       server { listen 127.0.0.1:%%PORT_bound%%; proxy_bind 127.0.0.2; proxy_pass 127.0.0.1:${says.port}; }
+      server { listen 127.0.0.1:%%PORT_foreign%%; proxy_bind 192.0.2.1; proxy_pass 127.0.0.1:${says.port}; }
       server { listen 127.0.0.1:%%PORT_idle%%; proxy_timeout 300ms; proxy_pass 127.0.0.1:${echo}; }
+      server { listen 127.0.0.1:%%PORT_early%%; ssl_preread on; proxy_upload_rate 1k; proxy_pass 127.0.0.1:${counts.port}; }
+      server { listen 127.0.0.1:%%PORT_whole%%; ssl_preread on; proxy_upload_rate 40k; proxy_half_close on; proxy_pass 127.0.0.1:${halves.port}; }
+      server { listen 127.0.0.1:%%PORT_secure%%; proxy_ssl on; proxy_download_rate 1k; proxy_pass 127.0.0.1:${(secure.address() as AddressInfo).port}; }
       server { listen unix:%%PREFIX%%/echo.sock; proxy_pass 127.0.0.1:${echo}; }
       server { listen 127.0.0.1:%%PORT_unix%%; proxy_pass unix:%%PREFIX%%/echo.sock; }
     }`,
   );
-  return { srv, echo, closed };
+  return { srv, echo, closed, early };
 }
 
 const site = shared(startSite);
@@ -109,10 +123,13 @@ test('a session is an active connection, and none that waits for a request', asy
   const connection = await connectRaw(t, srv.port('echo'));
   connection.send('a');
   await connection.receive(/^a$/);
-  const { body } = await get(srv.port('status'), '/');
-  const [, active = 0, waiting = 0] = /^Active connections: (\d+) .*Waiting: (\d+)/s.exec(body) ?? [];
-  t.true(Number(active) > 1, body);
-  t.is(Number(waiting), 0, body);
+  // Sessions of other tests that have just ended are not closed yet.
+  await waitFor('no connection that waits', async () => {
+    const { body } = await get(srv.port('status'), '/');
+    const [, active = 0, waiting = -1] = /^Active connections: (\d+) .*Waiting: (\d+)/s.exec(body) ?? [];
+    t.true(Number(active) > 1, body);
+    return Number(waiting) === 0;
+  });
 });
 
 test('much data arrives as it was sent, also at a slow reader', async (t) => {
@@ -141,7 +158,7 @@ test('a hash of a variable sends a client to one member', async (t) => {
   t.is(new Set(names).size, 1);
 });
 
-test('the next member is asked when one refuses', async (t) => {
+test('the next member is asked when one rejects', async (t) => {
   const { srv, closed } = await site();
   t.is(await exchange(t, srv.port('partly'), ''), 'one');
   await srv.waitForLog(
@@ -150,6 +167,26 @@ test('the next member is asked when one refuses', async (t) => {
     ),
   );
   await logged(srv, 'partly', `127\\.0\\.0\\.1 TCP 200 0/3 \\[127\\.0\\.0\\.1:${closed}, 127\\.0\\.0\\.1:\\d+\\] 0, 0/0, 3`);
+});
+
+test('a member that is back gets all sessions as soon as one is connected to it', async (t) => {
+  const port = await freePort(t);
+  const one = await rawBackend(t, (socket) => socket.write('backup'));
+  const lines = `zone u 64k; server 127.0.0.1:${port} fail_timeout=1s; server 127.0.0.1:${one.port} backup;`;
+  const srv = await startSrv(
+    t,
+    `worker_processes 2; events {} stream { upstream u { ${lines} } server { listen 127.0.0.1:%%PORT_web%%; proxy_pass u; } }`,
+  );
+  const session = async (): Promise<string> => {
+    const connection = await connectRaw(t, srv.port('web'));
+    await connection.receive(/p$/);
+    return connection.received;
+  };
+  t.is(await session(), 'backup');
+  await rawBackend(t, (socket) => socket.write('primary, up'), port);
+  // The sessions stay open.
+  await waitFor('the member', async () => (await session()) !== 'backup');
+  for (let count = 0; count < 3; count++) t.is(await session(), 'primary, up');
 });
 
 test('no other member is asked where proxy_next_upstream does not allow it', async (t) => {
@@ -163,6 +200,8 @@ test('no other member is asked where proxy_next_upstream does not allow it', asy
 test('connections to members come from the address of proxy_bind', async (t) => {
   const { srv } = await site();
   t.is(await exchange(t, srv.port('bound'), ''), '127.0.0.2');
+  t.is(await exchange(t, srv.port('foreign'), ''), '');
+  await srv.waitForLog(/\[crit\].* bind\(192\.0\.2\.1\) failed \(99: Cannot assign requested address\) while connecting to upstream/);
 });
 
 test('a session without a member that connects ends with 502', async (t) => {
@@ -191,6 +230,27 @@ test('with proxy_half_close a client that has sent everything still receives', a
   connection.send('a request');
   socket.end();
   t.is(await connection.receiveAll(), 'got a request');
+});
+
+test('rates hold for what came before a member was connected, and for what TLS has read ahead', async (t) => {
+  const { srv, early } = await site();
+  const up = await connectRaw(t, srv.port('early'));
+  up.send('x'.repeat(60_000));
+  const down = await connectRaw(t, srv.port('secure'));
+  await waitFor('the first second’s worth', () => early.received >= 1024 && down.received.length >= 1024);
+  // Without the limit all of it would be here by now.
+  await setTimeout(300);
+  t.true(early.received < 20_000, String(early.received));
+  t.true(down.received.length < 20_000, String(down.received.length));
+});
+
+test('what a client sent before it half-closed arrives at its rate, and then the end', async (t) => {
+  const { srv } = await site();
+  const socket = connect({ port: srv.port('whole'), host: '127.0.0.1', allowHalfOpen: true });
+  t.teardown(() => socket.destroy());
+  const connection = new RawConnection(socket);
+  socket.end('y'.repeat(60_000));
+  t.is(await connection.receiveAll(), `got ${'y'.repeat(60_000)}`);
 });
 
 test('a session in which nothing moves for proxy_timeout ends', async (t) => {

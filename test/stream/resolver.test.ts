@@ -27,7 +27,7 @@ const site = shared(async (scope): Promise<Site> => {
   other.a('own.test', ['127.0.0.4']);
   const servers = ['two', 'moved', 'unknown', 'failing', 'silent'].map(
     (name) =>
-      `server { listen 127.0.0.1:%%PORT_${name}%%; server_name ${name}.test; resolver 127.0.0.1:${dns.port} ipv6=off; proxy_pass $server_name:${port}; }`,
+      `server { listen 127.0.0.1:%%PORT_${name}%%; server_name ${name}.test; ${name === 'silent' ? 'resolver_timeout 300ms;' : ''} resolver 127.0.0.1:${dns.port} ipv6=off; proxy_pass $server_name:${port}; }`,
   );
   const srv = await startSrv(
     scope,
@@ -35,12 +35,11 @@ const site = shared(async (scope): Promise<Site> => {
     stream {
       log_format status '$server_port $status';
       access_log logs/access.log status;
-      resolver_timeout 300ms;
       ${servers.join('\n')}
       server { listen 127.0.0.1:%%PORT_portless%%; server_name portless.test; proxy_pass $server_name; }
       server { listen 127.0.0.1:%%PORT_none%%; server_name none.test; proxy_pass $server_name:${port}; }
       server { listen 127.0.0.1:%%PORT_address%%; proxy_pass $server_addr:${port}; }
-      server { listen 127.0.0.1:%%PORT_own%%; server_name own.test; resolver_timeout 1s; resolver 127.0.0.1:${other.port}; proxy_pass $server_name:${port}; }
+      server { listen 127.0.0.1:%%PORT_own%%; server_name own.test; resolver 127.0.0.1:${other.port}; proxy_pass $server_name:${port}; }
     }`,
   );
   return { srv, dns };

@@ -42,7 +42,9 @@ const site = shared(async (scope) => {
       log_format sni '$ssl_preread_server_name $status';
       server { listen 127.0.0.1:%%PORT_sni%%; ssl_preread on; proxy_pass $backend; access_log logs/sni.log sni; }
       server { listen 127.0.0.1:%%PORT_short%%; ssl_preread on; preread_buffer_size 100; proxy_pass $backend; }
-      server { listen 127.0.0.1:%%PORT_said%%; ssl_preread on; preread_timeout 500ms;
+      server { listen 127.0.0.1:%%PORT_said%%; ssl_preread on;
+        return "[$ssl_preread_protocol][$ssl_preread_server_name][$ssl_preread_alpn_protocols]"; }
+      server { listen 127.0.0.1:%%PORT_hasty%%; ssl_preread on; preread_timeout 500ms;
         return "[$ssl_preread_protocol][$ssl_preread_server_name][$ssl_preread_alpn_protocols]"; }
       server { listen 127.0.0.1:%%PORT_off%%; return "[$ssl_preread_protocol][$ssl_preread_server_name]"; }
       server { listen 127.0.0.1:%%PORT_named%%; ssl_preread on; return default; }
@@ -61,7 +63,7 @@ const site = shared(async (scope) => {
       server { listen 127.0.0.1:%%PORT_to_http%%; pass 127.0.0.1:%%PORT_http%%; access_log logs/passed.log sni; }
       limit_conn_zone $remote_addr zone=clients:1m;
       server { listen 127.0.0.1:%%PORT_one%%; limit_conn clients 1; pass 127.0.0.1:%%PORT_http%%; }
-      server { listen 127.0.0.1:%%PORT_told%% proxy_protocol; set_real_ip_from 127.0.0.1; pass 127.0.0.1:%%PORT_http%%; }
+      server { listen 127.0.0.1:%%PORT_told%% proxy_protocol; set_real_ip_from localhost; pass 127.0.0.1:%%PORT_http%%; }
       server { listen 127.0.0.1:%%PORT_datagrams%% udp; pass 127.0.0.1:%%PORT_http%%; }
       server { listen 127.0.0.1:%%PORT_to_any%%; pass 127.0.0.1:%%PORT_any%%; }
       server { listen %%PORT_any%%; return "any"; }
@@ -163,7 +165,7 @@ test('a malformed hello says nothing', async (t) => {
 });
 
 test('any bytes in front of a real hello, and a hello with bytes changed, end a connection at most', async (t) => {
-  const [to, real] = [await port('said'), await hello()];
+  const [to, real] = [await port('hasty'), await hello()];
   const damaged = Array.from({ length: 60 }, (_, i) => {
     const bytes = Buffer.from(real);
     for (let changes = 0; changes <= i % 5; changes++) bytes[(i * 37 + changes * 101) % real.length] = (i * 59 + changes) % 256;
@@ -171,7 +173,7 @@ test('any bytes in front of a real hello, and a hello with bytes changed, end a 
   });
   const replies = await Promise.all(damaged.map((bytes) => reply(to, { bytes })));
   for (const text of replies) t.regex(text, /^(?:\[.*\]\[[^]*\]\[[^]*\])?$/);
-  t.is(await reply(to, { bytes: real }), '[TLSv1.3][a.example][h2,http/1.1]');
+  t.is(await reply(await port('said'), { bytes: real }), '[TLSv1.3][a.example][h2,http/1.1]');
 });
 
 test('without ssl_preread nobody looks', async (t) => {
@@ -184,7 +186,7 @@ test('a hello that does not fit into preread_buffer_size ends the connection', a
 });
 
 test('a client that says nothing is cut off after preread_timeout', async (t) => {
-  t.is(await reply(await port('said')), '');
+  t.is(await reply(await port('hasty')), '');
 });
 
 test('pass: to a server of http, which sees the client', async (t) => {

@@ -1,28 +1,14 @@
 import test from 'ava';
 import { ConfigErrors } from '../../core/config/errors.js';
-import type { AddressStore, KeptLine } from '../../core/upstream/discovery/kept-addresses.js';
 import { Random } from '../zone/random.js';
 import { FakeNames } from './fake-names.js';
-import { choices, TestNode } from './nodes.js';
+import { MemoryStore } from './memory-store.js';
+import { addresses, choices, members, TestNode } from './nodes.js';
 
 const RESOLVER = 'resolver 127.0.0.1 nxdomain_grace=10s;';
 const shop = (lines: string, head = `zone shop 64k; ${RESOLVER}`) => `http { upstream shop { ${head} ${lines} } }`;
 
 const record = (target: string, port: number) => ({ target, port, priority: 0, weight: 1 });
-
-/** Addresses that outlive a node. */
-class MemoryStore implements AddressStore {
-  readonly #lines = new Map<string, KeptLine>();
-
-  lines(): Iterable<KeptLine> {
-    return this.#lines.values();
-  }
-
-  write(changed: readonly KeptLine[], gone: readonly Pick<KeptLine, 'upstream' | 'key'>[]): void {
-    for (const { upstream, key } of gone) this.#lines.delete(`${upstream} ${key}`);
-    for (const line of changed) this.#lines.set(`${line.upstream} ${line.key}`, line);
-  }
-}
 
 /** A node with one upstream, whose names are those of the fake. */
 async function started(lines: string, names: FakeNames, head?: string): Promise<TestNode> {
@@ -31,19 +17,6 @@ async function started(lines: string, names: FakeNames, head?: string): Promise<
   node.discover();
   await names.pass(0);
   return node;
-}
-
-/** `id server` of the members in force, in each thread. */
-function members(node: TestNode): string[][] {
-  const sets = [node.master, ...node.workers];
-  return sets.map((set) => Array.from(set.inForce('shop')?.peers ?? [], ({ id, server }) => `${id} ${server}`).toSorted());
-}
-
-/** Addresses of the members, which are the same in all threads. */
-function addresses(node: TestNode): string[] {
-  const [first = [], ...others] = members(node);
-  for (const other of others) if (other.join() !== first.join()) throw new Error(`threads differ: ${first.join()} and ${other.join()}`);
-  return first.map((text) => text.split(' ')[1] ?? '').toSorted();
 }
 
 test('a server with resolve has the addresses of its name, in every worker', async (t) => {
@@ -376,43 +349,6 @@ test('a resolver of http serves upstreams without one, and cannot go while they 
   t.deepEqual(addresses(node), ['10.0.0.2:80']);
 });
 
-test('a server that starts has the addresses of before until there is a reply', async (t) => {
-  const store = new MemoryStore();
-  const first = new FakeNames();
-  first.set('a.test', ['10.0.0.1', '10.0.0.2']);
-  const config = shop('server a.test resolve; server b.test resolve;');
-  const before = new TestNode({ discovery: first.discovery });
-  before.master.discovered?.remember(store);
-  await before.load(config);
-  before.discover();
-  await first.pass(0);
-  const ids = members(before)[0]?.filter((text) => text.includes(':80'));
-  before.master.stop();
-
-  const names = new FakeNames();
-  names.set('a.test', 'timedout');
-  names.set('b.test', ['10.0.0.9']);
-  const node = new TestNode({ discovery: names.discovery });
-  node.master.discovered?.remember(store);
-  await node.load(config);
-  t.deepEqual(addresses(node), ['10.0.0.1:80', '10.0.0.2:80']);
-  node.discover();
-  await names.pass(0);
-  t.deepEqual(addresses(node), ['10.0.0.1:80', '10.0.0.2:80', '10.0.0.9:80']);
-  t.is(ids?.length, 2);
-  names.set('a.test', ['10.0.0.2', '10.0.0.3']);
-  await names.pass(1000);
-  t.deepEqual(addresses(node), ['10.0.0.2:80', '10.0.0.3:80', '10.0.0.9:80']);
-  // A new address has a number that none had before.
-  t.is(new Set([...(ids ?? []), ...(members(node)[0] ?? [])].map((text) => text.split(' ')[0])).size, 4);
-  await node.remove(node.idOf('server', 'a.test'));
-  node.master.stop();
-  t.deepEqual(
-    [...store.lines()].map(({ text }) => (JSON.parse(text) as { name: string }).name),
-    ['b.test'],
-  );
-});
-
 for (const [config, message] of [
   [shop('server a.test resolve;', RESOLVER), /resolving names at run time requires upstream "shop" to be in shared memory/],
   [shop('server a.test resolve;', 'zone shop 64k;'), /no resolver defined to resolve names at run time in upstream "shop"/],
@@ -421,7 +357,7 @@ for (const [config, message] of [
   [shop('server 10.0.0.1 service=http resolve;'), /service upstream "10.0.0.1" requires domain name/],
   [shop('server a.test resolve;', 'zone shop 64k; resolver valid=1s;'), /no name servers defined/],
 ] as const) {
-  test(`refused: ${message.source}`, async (t) => {
+  test(`rejected: ${message.source}`, async (t) => {
     const names = new FakeNames();
     const error = await t.throwsAsync(new TestNode({ discovery: names.discovery }).load(config), { instanceOf: ConfigErrors });
     t.regex(error.errors[0]?.message ?? '', message);
@@ -429,7 +365,7 @@ for (const [config, message] of [
   });
 }
 
-/** What should be the addresses of a name after a random sequence of replies: written anew, and as simple as can be. */
+/** What should be the addresses of a name after a random sequence of replies: written again, and as simple as can be. */
 class Model {
   known: readonly string[] = [];
   #missing: number | undefined;

@@ -1,7 +1,8 @@
 import test from 'ava';
 import { TimerWheel } from '../../core/net/timers.js';
 import type { Upstream } from '../../core/upstream/upstream.js';
-import { DEFAULT_KEEPALIVE, type IdleConnection, type KeepaliveSettings } from '../../core/upstream/keepalive.js';
+import type { IdleConnection } from '../../core/upstream/idle-entry.js';
+import { DEFAULT_KEEPALIVE, type KeepaliveSettings } from '../../core/upstream/keepalive.js';
 import type { Peer } from '../../core/upstream/peer.js';
 import { upstreamOf, member, StandingClock } from './upstreams.js';
 
@@ -11,6 +12,7 @@ class Connection implements IdleConnection {
   constructor(
     readonly requests = 1,
     readonly createdAt = 1_000_000,
+    readonly tls?: object,
   ) {}
 
   park(onClosed: (connection: IdleConnection) => void): void {
@@ -65,6 +67,18 @@ test('connections of one location are not used by another one', (t) => {
   upstream.keepalive.put(one, connection, here);
   t.is(upstream.keepalive.take(one, there), undefined);
   t.is(upstream.keepalive.take(one, here), connection);
+});
+
+test('a connection with TLS is for requests with the same certificate, and others do not close it', (t) => {
+  const { upstream, one } = stage();
+  const [first, second] = [{}, {}];
+  const connections = [undefined, first, second].map((tls) => new Connection(1, 1_000_000, tls));
+  for (const connection of connections) upstream.keepalive.put(one, connection, undefined);
+  t.is(upstream.keepalive.take(one, undefined, {}), undefined);
+  t.is(upstream.keepalive.take(one, undefined, first), connections[1]);
+  t.is(upstream.keepalive.take(one, undefined, first), undefined);
+  t.is(upstream.keepalive.take(one, undefined), connections[0]);
+  t.is(upstream.keepalive.take(one, undefined, second), connections[2]);
 });
 
 test('what carried enough requests, is too old, or belongs to a removed member is closed', (t) => {

@@ -2,22 +2,22 @@ import { diffTrees } from '../../core/config/diff.js';
 import { parseText } from '../../core/config/parser.js';
 import { SpecRegistry } from '../../core/config/registry.js';
 import { ConfigTree, IdSource, type TreeOperation } from '../../core/config/tree.js';
-import type { Change, Prepared } from '../../core/kernel/follower.js';
-import { text } from '../../core/module/args.js';
-import type { Template } from '../../core/module/http.js';
-import { declarationOf } from '../../core/module/manifest.js';
-import { directive, type ArgContext } from '../../core/module/spec.js';
+import type { Change, Prepared } from '../../core/config/change.js';
+import { text } from '../../core/contract/args.js';
+import type { Template } from '../../core/contract/http.js';
+import { declarationOf } from '../../core/contract/manifest.js';
+import { directive, type ArgContext } from '../../core/contract/spec.js';
 import type { Discovery } from '../../core/upstream/discovery/discovery.js';
 import type { HostLookup } from '../../core/upstream/host-lookup.js';
 import type { Upstream } from '../../core/upstream/upstream.js';
 import { UpstreamSet, type UpstreamSetOptions } from '../../core/upstream/upstreams.js';
 import { ZoneSet } from '../../core/zone/zone-set.js';
-import { Upstream as UpstreamModule } from '../../modules/srv_http_upstream_module.js';
-import { Hash } from '../../modules/srv_http_upstream_hash_module.js';
-import { IpHash } from '../../modules/srv_http_upstream_ip_hash_module.js';
-import { LeastConn } from '../../modules/srv_http_upstream_least_conn_module.js';
-import { LeastTime } from '../../modules/srv_http_upstream_least_time_module.js';
-import { RandomMethod } from '../../modules/srv_http_upstream_random_module.js';
+import { Upstream as UpstreamModule } from '../../modules/upstream/srv_http_upstream_module.js';
+import { Hash } from '../../modules/upstream_hash/srv_http_upstream_hash_module.js';
+import { IpHash } from '../../modules/upstream_ip_hash/srv_http_upstream_ip_hash_module.js';
+import { LeastConn } from '../../modules/upstream_least_conn/srv_http_upstream_least_conn_module.js';
+import { LeastTime } from '../../modules/upstream_least_time/srv_http_upstream_least_time_module.js';
+import { RandomMethod } from '../../modules/upstream_random/srv_http_upstream_random_module.js';
 import { StandingClock } from './upstreams.js';
 
 const around = {
@@ -69,7 +69,7 @@ export class TestNode {
   constructor({ workers = 2, lookup, discovery }: NodeOptions = {}) {
     const common = (this.#common = {
       clock: this.clock,
-      onUnavailable: (peer: { readonly server: string }, upstream: Upstream) =>
+      onUnavailable: (peer: { readonly server: string }, upstream: { readonly name: string }) =>
         void this.unavailable.push(`${upstream.name} ${peer.server}`),
       ...(lookup && { lookup }),
     });
@@ -126,7 +126,7 @@ export class TestNode {
     if (fate === 'commit') this.tree = after;
   }
 
-  /** A worker that starts now, and takes what is in force. Returns its number. */
+  /** A worker that starts now, and takes the current configuration. Returns its number. */
   async join(): Promise<number> {
     const worker = this.workers.length;
     const zones = new ZoneSet('adopt');
@@ -180,4 +180,17 @@ export function choices(upstream: Upstream, count: number): string[] {
     upstream.free(peer, false);
     return peer.server;
   });
+}
+
+/** `id server` of the current members, in each thread. */
+export function members(node: TestNode, upstream = 'shop'): string[][] {
+  const sets = [node.master, ...node.workers];
+  return sets.map((set) => Array.from(set.inForce(upstream)?.peers ?? [], ({ id, server }) => `${id} ${server}`).toSorted());
+}
+
+/** Addresses of the members, which are the same in all threads. */
+export function addresses(node: TestNode): string[] {
+  const [first = [], ...others] = members(node);
+  for (const other of others) if (other.join() !== first.join()) throw new Error(`threads differ: ${first.join()} and ${other.join()}`);
+  return first.map((text) => text.split(' ')[1] ?? '').toSorted();
 }

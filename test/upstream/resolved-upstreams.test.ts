@@ -1,6 +1,6 @@
 import test from 'ava';
-import { formatAddress } from '../../core/module/address.js';
-import { Clock } from '../../core/net/clock.js';
+import { formatAddress } from '../../core/contract/address.js';
+import { CoarseClock } from '../../core/net/clock.js';
 import { NameResolver, type AddressRecord, type Resolution } from '../../core/net/dns/resolution.js';
 import { DEFAULT_KEEPALIVE } from '../../core/upstream/keepalive.js';
 import { ResolvedUpstreams } from '../../core/upstream/resolved-upstreams.js';
@@ -35,7 +35,7 @@ function upstreams(most = 10): {
   readonly resolver: ScriptedResolver;
   readonly at: (name: string) => Upstream;
 } {
-  const options = { clock: new Clock(), worker: 0, owner: true, keepalive: DEFAULT_KEEPALIVE, onUnavailable: () => undefined };
+  const options = { clock: new CoarseClock(), worker: 0, owner: true, keepalive: DEFAULT_KEEPALIVE, onUnavailable: () => undefined };
   const [resolved, resolver] = [new ResolvedUpstreams(options, most), new ScriptedResolver()];
   return { resolved, resolver, at: (name) => resolved.of(resolver, name, 80) as Upstream };
 }

@@ -1,7 +1,7 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { Ring } from '../../core/module/balancing/ring.js';
-import { crc32, crc32OfNumber } from '../../core/module/balancing/crc32.js';
+import { Ring } from '../../core/toolkit/balancing/ring.js';
+import { crc32, crc32OfNumber } from '../../core/toolkit/balancing/crc32.js';
 
 const owners = ['a', 'b', 'c', 'd'].map((name) => ({ name }));
 

@@ -14,7 +14,7 @@ test('workers share the sequence of an upstream with a zone, and not that of one
   t.deepEqual([...choices(node.upstream('b', 0), 1), ...choices(node.upstream('b', 1), 1)], ['10.0.0.3:80', '10.0.0.3:80']);
 });
 
-test('an added member is in force in all workers, and nothing else changes', async (t) => {
+test('an added member is active in all workers, and nothing else changes', async (t) => {
   const node = new TestNode();
   await node.load(shop('server 10.0.0.1;'));
   const [peer] = node.upstream('shop').peers;
@@ -219,7 +219,7 @@ const REFUSED: Record<string, [configuration: string, ...messages: string[]]> = 
 };
 
 for (const [title, [configuration, ...messages]] of Object.entries(REFUSED)) {
-  test(`refused: ${title}`, async (t) => {
+  test(`rejected: ${title}`, async (t) => {
     const node = new TestNode();
     await node.load('http { upstream old { server 10.0.0.1; } }');
     const error = await t.throwsAsync(node.load(configuration), { instanceOf: ConfigErrors });
@@ -240,7 +240,7 @@ test('an upstream with a zone may be empty', async (t) => {
   t.deepEqual(choices(node.upstream('shop'), 1), ['10.0.0.1:80']);
 });
 
-test('a full zone refuses a member, says what it needs, and goes on', async (t) => {
+test('a full zone rejects a member, says what it needs, and goes on', async (t) => {
   const node = new TestNode();
   await node.load(shop(Array.from({ length: 100 }, (_, i) => `server 10.0.0.1:${i + 1};`).join(' ')));
   const fill = async () => {
@@ -250,7 +250,7 @@ test('a full zone refuses a member, says what it needs, and goes on', async (t) 
   t.true(error.errors[0] instanceof ZoneFullError);
   t.regex(error.errors[0]?.message ?? '', /^zone "shop" is too small: \d{3} members fill its 65536 bytes; one more needs 68k at least$/);
   t.true(node.upstream('shop').size > 200);
-  // What leaves keeps its room until the change is in force.
+  // What leaves keeps its room until the change is active.
   const all = shop(Array.from({ length: 100 }, (_, i) => `server 10.0.0.3:${i + 1};`).join(' '));
   await t.throwsAsync(node.load(all), {
     message: /zone "shop" is too small: 2\d\d members fill its 65536 bytes; 100 more need 9\dk at least/,

@@ -1,14 +1,15 @@
-import { Clock } from '../../core/net/clock.js';
+import { CoarseClock } from '../../core/net/clock.js';
 import { Choice } from '../../core/upstream/choice.js';
 import { Upstream } from '../../core/upstream/upstream.js';
 import type { UpstreamOptions } from '../../core/upstream/upstream-options.js';
 import { UpstreamMemory } from '../../core/upstream/upstream-memory.js';
 import { DEFAULT_KEEPALIVE } from '../../core/upstream/keepalive.js';
-import type { Member, Peer } from '../../core/upstream/peer.js';
+import type { Member } from '../../core/upstream/member.js';
+import type { Peer } from '../../core/upstream/peer.js';
 import { Zone } from '../../core/zone/zone.js';
 
 /** A clock that stands until it is told to go on. */
-export class StandingClock extends Clock {
+export class StandingClock extends CoarseClock {
   /** The time that is seen when somebody looks again. */
   later = 0;
   constructor(public override now = 1_000_000) {

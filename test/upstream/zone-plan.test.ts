@@ -2,7 +2,7 @@ import test from 'ava';
 import { array, assert, constantFrom, nat, property, record } from 'fast-check';
 import { parseText } from '../../core/config/parser.js';
 import { ConfigTree, IdSource, type DirectiveData, type TreeOperation } from '../../core/config/tree.js';
-import type { ArgContext } from '../../core/module/spec.js';
+import type { ArgContext } from '../../core/contract/spec.js';
 import { HTTP_UPSTREAMS } from '../../core/upstream/upstream-engine.js';
 import { ZonePlan, type ZoneChoice } from '../../core/upstream/zone-plan.js';
 

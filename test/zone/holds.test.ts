@@ -57,3 +57,34 @@ test('they count as a plain model does, also when workers die', (t) => {
   }
   for (let key = 0; key < 50; key++) t.is(workers[0]!.count(`key ${key}`), held(`key ${key}`));
 });
+
+test('who waits goes on when another worker releases, or dies', async (t) => {
+  // A thread without anything else to do ends while it waits.
+  const alive = setInterval(() => undefined, 1000);
+  t.teardown(() => clearInterval(alive));
+  const { workers } = stage();
+  const [first, second, third] = workers as [ZoneHolds, ZoneHolds, ZoneHolds];
+  t.true(await first.whenBelow('k', 1, 0), 'nothing is held');
+  first.acquire('k', 2);
+  second.acquire('k', 2);
+  t.false(await third.whenBelow('k', 2, 20));
+  const two = third.whenBelow('k', 2, 60_000);
+  const one = third.whenBelow('k', 1, 60_000);
+  first.release('k');
+  t.true(await two);
+  second.dropWorker(1);
+  t.true(await one);
+  second.acquire('k', 1);
+  const ending = new AbortController();
+  const cancelled = third.whenBelow('k', 1, 60_000, ending.signal);
+  ending.abort();
+  t.false(await cancelled);
+});
+
+test('a zone of one thread is waited for as well', async (t) => {
+  const holds = ZoneHolds.open(Zone.create('z', 1 << 16, { shared: false }), 0, 1)!;
+  holds.acquire('k', 1);
+  const below = holds.whenBelow('k', 1, 60_000);
+  holds.release('k');
+  t.true(await below);
+});

@@ -1,6 +1,6 @@
 /** A thread of the stress tests of records and holds: counts, holds and releases, for so many steps. */
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Fields } from '../../core/module/zones.js';
+import type { Fields } from '../../core/contract/zones.js';
 import { ZoneHolds } from '../../core/zone/holds.js';
 import { ZoneRecords } from '../../core/zone/records.js';
 import { Zone } from '../../core/zone/zone.js';

@@ -1,6 +1,6 @@
 import { threadId } from 'node:worker_threads';
 import test from 'ava';
-import type { Fields } from '../../core/module/zones.js';
+import type { Fields } from '../../core/contract/zones.js';
 import { HashTable } from '../../core/zone/hash-table.js';
 import { numberOf } from '../../core/zone/offsets.js';
 import { ZoneRecords } from '../../core/zone/records.js';
@@ -20,6 +20,11 @@ const broken = (): boolean => {
 };
 const notANumber = (fields: AB): boolean => {
   fields.a = NaN;
+  return true;
+};
+
+const textInB = (fields: AB): boolean => {
+  Object.assign(fields, { b: '7' });
   return true;
 };
 
@@ -63,16 +68,31 @@ test('a change is made again when another worker was faster', (t) => {
   t.deepEqual(records.get('k'), { a: 11, b: 0 });
 });
 
-test('a change may look at other records, and change them', (t) => {
+test('a change may look at other records, and must not change them', (t) => {
   const { records } = stage();
-  const outer = (fields: AB): boolean => {
-    records.update('inner', incrementB, undefined);
-    return ++fields.a > 0;
-  };
-  records.update('outer', outer, undefined);
-  records.update('outer', outer, undefined);
-  t.deepEqual(records.get('outer'), { a: 2, b: 0 });
-  t.deepEqual(records.get('inner'), { a: 0, b: 2 });
+  records.add('inner', 'b', 5);
+  for (const step of [
+    () => records.update('inner', incrementB, undefined),
+    () => records.update('outer', incrementB, undefined),
+    () => records.add('inner', 'b', 1),
+    () => records.delete('inner'),
+  ]) {
+    const change = (fields: AB): boolean => {
+      fields.a += records.get('inner')?.b ?? 0;
+      step();
+      return true;
+    };
+    t.throws(() => records.update('outer', change, undefined), { message: 'a change of a record must not change records' });
+  }
+  t.is(records.get('outer'), undefined);
+  t.is(records.update('outer', addToA, 1), 'stored');
+  t.deepEqual(records.get('inner'), { a: 0, b: 5 });
+});
+
+test('a field of numbers keeps numbers alone', (t) => {
+  const { records } = stage();
+  t.throws(() => records.update('k', textInB, undefined), { message: `field "b" of a record must be a number, not '7'` });
+  t.is(records.get('k'), undefined);
 });
 
 test('a change that throws leaves the record as it was, and the next one works', (t) => {
@@ -210,11 +230,28 @@ test('it does what a map does', (t) => {
   t.deepEqual(Object.fromEntries(records.entries().map(([key, { a }]) => [key, a])), Object.fromEntries(model));
 });
 
-test('an amount that is no number, and a change that waits, are refused and change nothing', (t) => {
+test('an amount that is not a number, and a change that waits, are rejected and change nothing', (t) => {
   const { records } = stage();
   records.add('k', 'a', 1);
   t.throws(() => records.add('k', 'a', NaN), { instanceOf: RangeError });
   const late = (async (fields: AB) => addToA(fields, 1)) as unknown as () => boolean;
   t.throws(() => records.update('k', late, undefined), { instanceOf: TypeError });
   t.deepEqual({ ...records.get('k') }, { a: 1, b: 0 });
+});
+
+test('whoever stores is told of the records that had to go for the new one', (t) => {
+  const zone = Zone.create('z', 16384);
+  const clock = { now: 1_000_000 };
+  const told: string[] = [];
+  const evicted = (key: string, { a }: { readonly a: number }): void => void told.push(`${key} ${a}`);
+  const records = ZoneRecords.open<'a'>(zone, { fields: ['a'], ttl: 1000, evicted }, clock)!;
+  let next = 0;
+  while (records.evicted === 0) records.add(`k${next++}`, 'a', next);
+  t.deepEqual(told, ['k0 1']);
+  records.update(`k${next++}`, (fields) => (fields.a = 7) > 0, undefined);
+  t.deepEqual(told, ['k0 1', 'k1 2']);
+  records.delete('k2');
+  clock.now += 2000;
+  for (let count = 0; count < 3; count++) records.add(`late${count}`, 'a', 1);
+  t.deepEqual(told, ['k0 1', 'k1 2'], 'not of those that are deleted or have expired');
 });

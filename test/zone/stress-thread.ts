@@ -1,4 +1,4 @@
-/** A thread of the stress tests: works on a zone until it is told to stop, or for ever. */
+/** A thread of the stress tests: works on a zone until it is told to stop, or forever. */
 import * as threads from 'node:worker_threads';
 import { Counters } from '../../core/zone/counters.js';
 import { HashTable } from '../../core/zone/hash-table.js';

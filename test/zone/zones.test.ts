@@ -58,6 +58,6 @@ test('a zone that was given up and made again is other memory everywhere', (t) =
   t.is(there.open('a', 65536, 'upstream').buffer as SharedArrayBuffer, second.buffer as SharedArrayBuffer);
 });
 
-test('memory that is no zone is refused', (t) => {
+test('memory that is no zone is rejected', (t) => {
   t.throws(() => Zone.attach('x', new SharedArrayBuffer(65536)), { message: 'not the memory of a zone: "x"' });
 });

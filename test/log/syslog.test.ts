@@ -1,0 +1,92 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import test from 'ava';
+import { exchange, get } from '../harness/client.js';
+import { datagramBackend } from '../harness/datagrams.js';
+import { guard } from '../harness/guard.js';
+import { testWith } from '../harness/programs.js';
+import { startSrv } from '../harness/srv.js';
+import { tempFolder } from '../harness/temp.js';
+import { waitFor } from '../harness/wait.js';
+
+/** Time and name of the machine. */
+const HEAD = String.raw`\w{3} [ \d]\d \d\d:\d\d:\d\d \S+`;
+
+test('error logs and access logs by UDP', async (t) => {
+  const syslog = await datagramBackend(t, () => undefined);
+  const to = (more: string): string => `syslog:server=127.0.0.1:${syslog.port}${more}`;
+  const srv = await startSrv(
+    t,
+    `error_log logs/error.log info; error_log ${to(',facility=local3,tag=web')} warn;
+    events {}
+    http {
+      log_format short "$request_uri $arg_a";
+      access_log ${to(',severity=debug,nohostname,tag=http')} short;
+      server {
+        listen 127.0.0.1:%%PORT_web%%;
+        location / { return 200; }
+        location /off { access_log off; return 200; }
+        location /named { access_log syslog:server=localhost:${syslog.port},tag=named short; return 200; }
+        location /denied { error_log ${to(',tag=denied')}; deny all; access_log off; }
+      }
+    }
+    stream {
+      log_format short "$bytes_sent";
+      access_log ${to(',tag=stream')} short;
+      server { listen 127.0.0.1:%%PORT_stream%%; return hello; }
+    }`,
+  );
+  const got = (pattern: string): Promise<unknown> =>
+    waitFor(pattern, () => syslog.received.some(({ text }) => new RegExp(`^${pattern}$`, 's').test(text)));
+  const port = srv.port('web');
+  await get(port, '/first?a=%C3%A9');
+  await got(String.raw`<191>\w{3} [ \d]\d \d\d:\d\d:\d\d http: /first\?a=%C3%A9 %C3%A9`);
+  await get(port, '/off');
+  await get(port, '/named');
+  await got(`<190>${HEAD} named: /named -`);
+  await get(port, '/denied');
+  await got(String.raw`<187>${HEAD} denied: \d{4}/\d\d/\d\d \d\d:\d\d:\d\d \[error\] \d+#\d+: \*\d+ access forbidden by rule, client: .*`);
+  await exchange(t, srv.port('stream'), '');
+  await got(`<190>${HEAD} stream: 5`);
+  await srv.configure('this is wrong');
+  srv.signal('SIGHUP');
+  await got(String.raw`<152>${HEAD} web: \d{4}/\d\d/\d\d \d\d:\d\d:\d\d \[emerg\] .*`);
+  t.deepEqual(
+    syslog.received.filter(({ text }) => / web: .*\[(?:notice|info)\]|\/off/.test(text)),
+    [],
+  );
+});
+
+const RECEIVER = `
+import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind(sys.argv[1])
+print('ready', flush=True)
+while True: print(s.recv(65536).decode(), flush=True)
+`;
+
+const hasUnixDatagrams = process.platform === 'linux' && process.getBuiltinModule('node:ffi') !== undefined;
+
+(hasUnixDatagrams ? testWith('python3') : test.skip)('by a unix socket, which may come later (python3 receives)', async (t) => {
+  const socket = `${tempFolder(t)}/log`;
+  const srv = await startSrv(
+    t,
+    `error_log logs/error.log; events {} http { log_format short "$request_uri";
+    server { listen 127.0.0.1:%%PORT_web%%; access_log syslog:server=unix:${socket},nohostname short; return 200; } }`,
+  );
+  await get(srv.port('web'), '/nobody');
+  const receiver = spawn('python3', ['-c', RECEIVER, socket], { stdio: ['ignore', 'pipe', 'inherit'] });
+  if (receiver.pid !== undefined) guard.watch(receiver.pid);
+  const lines: string[] = [];
+  createInterface(receiver.stdout).on('line', (line) => lines.push(line));
+  t.teardown(async () => {
+    receiver.kill();
+    await once(receiver, 'close');
+    if (receiver.pid !== undefined) guard.forget(receiver.pid);
+  });
+  await waitFor('the receiver', () => lines.length === 1);
+  await get(srv.port('web'), '/received');
+  await waitFor('the line', () => lines.length === 2);
+  t.regex(lines[1] ?? '', /^<190>\w{3} [ \d]\d \d\d:\d\d:\d\d nginx: \/received$/);
+});
