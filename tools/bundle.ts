@@ -6,30 +6,50 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { rolldown, type Plugin } from 'rolldown';
+import { findInstallation } from '../core/kernel/installation.js';
 import { STANDARD_MODULES } from '../core/kernel/standard-modules.js';
 
-/** What the compiler has written: the folder above this file. */
+/** Output of the compiler: the folder above this file. */
 const DIST = resolve(import.meta.dirname, '..');
 const BUNDLE = join(DIST, 'bundle');
 const WORKER = 'core/worker/main.js';
+/** Files that the worker's entry loads. */
+const WORKER_CODE = 'core/worker/serve.js';
 const STANDARD_EXPORTS = 'core/kernel/standard-exports';
-const THREADS = [WORKER, 'core/kernel/loop-guard-thread.js', 'modules/srv_http_auth_basic_module/hash-thread.js'];
+const THREADS = [WORKER, 'core/kernel/loop-guard-thread.js', 'modules/auth_basic/hash-thread.js'];
+/** Path of each module by its name. */
+const MODULES = new Map(Array.from(findInstallation().modules, ([name, file]) => [name, relative(DIST, file)]));
+/** Small processes of root's: they share nothing with the others, whose files are large. */
+const ROOTS = ['core/parent/main', 'core/cli/parent-start'];
 const HELPERS = ['broker', 'ctrl'];
 /** How long the server that fills the compile cache may take to start. */
 const WARM_UP_MS = 20_000;
 
+function shipped(name: string): string {
+  const file = MODULES.get(name);
+  if (file === undefined) throw new Error(`there is no module "${name}"`);
+  return file;
+}
+
 function javascriptIn(folder: string): readonly string[] {
-  return readdirSync(join(DIST, folder))
+  return readdirSync(join(DIST, folder), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.js'))
     .map((file) => `${folder}/${file}`);
 }
 
-/** What is loaded by its path: the processes and threads, the contract that plugins import, and the modules. */
+/** Files loaded by their paths: the processes and threads, the contract that plugins import, and the modules. */
 function entries(): readonly string[] {
-  return ['core/cli/main.js', 'core/helper/main.js', ...THREADS, ...javascriptIn('core/module'), ...javascriptIn('modules')];
+  return [
+    'core/cli/main.js',
+    'core/helper/main.js',
+    ...THREADS,
+    ...javascriptIn('core/contract'),
+    ...javascriptIn('core/toolkit'),
+    ...MODULES.values(),
+  ];
 }
 
 /** An entry with what all standard modules export: core/kernel/module-file.ts. */
@@ -37,9 +57,7 @@ const standardExports: Plugin = {
   name: 'standard-exports',
   resolveId: (id) => (id === STANDARD_EXPORTS ? id : null),
   load: (id) =>
-    id === STANDARD_EXPORTS
-      ? STANDARD_MODULES.map((name) => `export * as ${name} from '${join(DIST, 'modules', name)}.js';`).join('\n')
-      : null,
+    id === STANDARD_EXPORTS ? STANDARD_MODULES.map((name) => `export * as ${name} from '${join(DIST, shipped(name))}';`).join('\n') : null,
 };
 
 /** Makes stack traces lead to the TypeScript sources. */
@@ -55,7 +73,7 @@ const sourceMaps: Plugin = {
 /** Collects the files that a worker thread runs: what its entry and the standard modules import, directly or not. */
 function workerFiles(): { readonly plugin: Plugin; readonly has: (id: string) => boolean } {
   const files = new Set<string>();
-  const worker = join(DIST, WORKER);
+  const worker = join(DIST, WORKER_CODE);
   const plugin: Plugin = {
     name: 'worker-files',
     buildEnd() {
@@ -64,13 +82,25 @@ function workerFiles(): { readonly plugin: Plugin; readonly has: (id: string) =>
         files.add(id);
         for (const imported of this.getModuleInfo(id)?.importedIds ?? []) collect(imported);
       };
-      for (const id of [worker, ...STANDARD_MODULES.map((name) => join(DIST, 'modules', `${name}.js`))]) collect(id);
-      // The entry itself starts a worker: loading it with the rest would do so in every thread.
+      for (const id of [worker, ...STANDARD_MODULES.map((name) => join(DIST, shipped(name)))]) collect(id);
+      // This one starts a worker: loading it with the rest would do so in every thread.
       files.delete(worker);
     },
   };
   return { plugin, has: (id) => files.has(id) };
 }
+
+const OUTPUT = {
+  format: 'esm',
+  entryFileNames: '[name].js',
+  // As deep as the files that are in them: paths relative to a file stay right.
+  chunkFileNames: 'core/chunks/[name].js',
+  sourcemap: true,
+  // Names of classes are in messages, names of functions in stack traces.
+  keepNames: true,
+  // V8 keeps the text as long as the thread lives: short local names and one byte a character are two megabytes less for each worker.
+  minify: { compress: false, mangle: true, codegen: { removeWhitespace: true, asciiOnly: true } },
+} as const;
 
 async function write(folder: string): Promise<void> {
   const worker = workerFiles();
@@ -85,16 +115,8 @@ async function write(folder: string): Promise<void> {
     plugins: [standardExports, sourceMaps, worker.plugin],
   });
   await build.write({
+    ...OUTPUT,
     dir: folder,
-    format: 'esm',
-    entryFileNames: '[name].js',
-    // As deep as the files that are in them: paths relative to a file stay right.
-    chunkFileNames: 'core/chunks/[name].js',
-    sourcemap: true,
-    // Names of classes are in messages, names of functions in stack traces.
-    keepNames: true,
-    // V8 keeps the text as long as the thread lives: short local names and one byte a character are two megabytes less for each worker.
-    minify: { compress: false, mangle: true, codegen: { removeWhitespace: true, asciiOnly: true } },
     codeSplitting: {
       groups: [
         { name: 'worker', test: worker.has, priority: 1 },
@@ -103,6 +125,13 @@ async function write(folder: string): Promise<void> {
     },
   });
   await build.close();
+  const parent = await rolldown({
+    input: Object.fromEntries(ROOTS.map((entry) => [entry, join(DIST, `${entry}.js`)])),
+    platform: 'node',
+    plugins: [sourceMaps],
+  });
+  await parent.write({ ...OUTPUT, chunkFileNames: 'core/chunks/root-[name].js', dir: folder });
+  await parent.close();
 }
 
 /** Runs a server for a moment: Node.js keeps the compiled code of what it loads beside the bundle. */

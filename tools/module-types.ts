@@ -5,30 +5,36 @@
  *
  * The folder is `dist/srv-module-types` by default. It is emptied first.
  */
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { CONTRACT_VERSION } from '../core/kernel/contract-version.js';
 import { findInstallation } from '../core/kernel/installation.js';
 
 const README = `# srv-module-types
 
-The types of srv's module contract, version ${CONTRACT_VERSION}: what a module imports as \`srv/module/…\`. There is no code in here; at run time
-these imports mean the srv that loads the module. In tsconfig.json:
+The types of srv's module contract, version ${CONTRACT_VERSION}: what a module imports as \`srv/module/…\` and \`srv/toolkit/…\`. There is no
+code in here; at run time these imports mean the srv that loads the module. In tsconfig.json:
 
     "experimentalDecorators": true,
     "emitDecoratorMetadata": true,
-    "paths": { "srv/module/*": ["./node_modules/srv-module-types/*"] }
+    "paths": {
+      "srv/module/*": ["./node_modules/srv-module-types/contract/*"],
+      "srv/toolkit/*": ["./node_modules/srv-module-types/toolkit/*"]
+    }
 
 The decorators are TypeScript's older ones, and a constructor gets its services by the types of its parameters.
 `;
 
 const installation = findInstallation();
 const target = resolve(process.argv[2] ?? join(installation.program, 'srv-module-types'));
-const source = join(installation.program, 'core/module');
+/** The parts of the contract: `srv/module/…` and `srv/toolkit/…`. */
+const PARTS = ['contract', 'toolkit'];
+const source = join(installation.program, 'core');
 
 rmSync(target, { recursive: true, force: true });
 mkdirSync(target, { recursive: true });
-for (const file of readdirSync(source).filter((name) => name.endsWith('.d.ts'))) {
+for (const file of globSync(`{${PARTS.join(',')}}/**/*.d.ts`, { cwd: source })) {
+  mkdirSync(dirname(join(target, file)), { recursive: true });
   // What it loads for its effect at run time has no types for anybody.
   writeFileSync(join(target, file), readFileSync(join(source, file), 'utf8').replace(/^import 'reflect-metadata';\n/m, ''));
 }

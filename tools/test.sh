@@ -2,15 +2,20 @@
 # What "npm test" does once the packages are installed: builds, lints, and runs every test. Its last lines name what could not be tested
 # here, and the very last one is "N passed, N failed, N skipped".
 # With arguments it runs these test files only: tools/test.sh dist/test/cli/*.test.js
+# With --quick it runs those of which test/harness/in-process.ts finds that they start no process.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 export PATH="$PWD/node_modules/.bin:$PATH"
 
+quick=0
+if [ "${1:-}" = --quick ]; then quick=1 && shift; fi
+
 # Programs that some tests talk to or compare with, each with the Debian package that has it. Tests that lack theirs are skipped.
-programs=(redis-server:redis-server nginx:nginx-light haproxy:haproxy wrk:wrk mosquitto_sub:mosquitto-clients mypy:mypy)
+programs=(redis-server:redis-server nginx:nginx-light haproxy:haproxy wrk:wrk mosquitto_sub:mosquitto-clients mypy:mypy php-fpm8.2:php8.2-fpm)
 
 missing_packages() {
   local entry
+  [ "$quick" = 0 ] || return 0
   for entry in "${programs[@]}"; do
     PATH="$PATH:/usr/sbin:/sbin" command -v "${entry%%:*}" >/dev/null || echo "${entry##*:}"
   done
@@ -44,6 +49,7 @@ install_missing
 rm -rf dist
 step 'build and type-check' tsc -p tsconfig.json
 step 'bundle' node dist/tools/bundle.js
+step 'words' node dist/tools/words/words.js
 step 'lint' oxlint --type-aware
 step 'format' oxfmt --check
 
@@ -59,40 +65,74 @@ export logs TMPDIR=$scratch NODE_COMPILE_CACHE=$PWD/dist/compile-cache
 
 # One batch of files, one test after the other. What it says is shown when it is over, so that batches do not mix.
 run_batch() {
-  local log status
+  local lane=$1 log status
+  shift
   log=$(mktemp "$logs/batch.XXXXXX")
   ava --serial "$@" >"$log" 2>&1
   status=$?
   # A file that cannot be loaded, an error outside of a test: ava fails without a failed test.
   if [ "$status" != 0 ] && ! grep -qE '^ +✘ \[fail\]' "$log"; then echo "  ✘ [fail]: ava ended with $status: $*" >>"$log"; fi
   grep -vE '^$' "$log"
+  # Processor time of what the batch started, in the lines and the form of "times".
+  times >"$log.times"
+  tail -1 "$log.times" >>"$logs/times.$lane"
+  rm "$log.times"
 }
 export -f run_batch
 
+# A lane: its name, how many batches run at the same time, how many files a batch has. Reads the names of the files.
+run_lane() { xargs -r -n "$3" -P "$2" bash -c 'run_batch "$@"' _ "$1"; }
+
 # These mostly wait until a server finds out that something hangs: they have a lane of their own.
 waiting=$(printf 'dist/test/%s.test.js\n' control/{faults,helper-faults} kernel/{helpers,hostile-modules,main-thread-hangs,module-life,workers})
+in_process=$(node dist/test/harness/in-process.js)
 
-# The largest files first, so that the last batch is a short one. Most tests wait for servers: two batches more than there are cores.
+# The largest files first, so that the last batch is a short one.
 if [ $# -gt 0 ]; then files=$(printf '%s\n' "$@"); else files=$(find dist/test -name '*.test.js' -printf '%s %p\n' | sort -rn | cut -d' ' -f2); fi
-grep -xF "$waiting" <<<"$files" | xargs -r bash -c 'run_batch "$@"' _ &
-grep -vxF "$waiting" <<<"$files" | xargs -r -n 8 -P $(($(nproc) + 2)) bash -c 'run_batch "$@"' _
+if [ "$quick" = 1 ]; then files=$(grep -xF "$in_process" <<<"$files"); fi
+grep -xF "$waiting" <<<"$files" | run_lane waits 1 8 &
+# Most of these wait for servers: two batches more than there are cores.
+grep -vxF "$waiting
+$in_process" <<<"$files" | run_lane servers $(($(nproc) + 2)) 8
+grep -xF "$in_process" <<<"$files" | run_lane in-process "$(nproc)" 16
 wait
 
-count() { cat "$logs"/* | grep -cE "$1"; }
+# Seconds of processor time that the files of a lane may take together, twice what they took when this was written.
+declare -A budgets=([in-process]=150 [servers]=1300 [waits]=140)
+seconds() { awk -F'[ms ]' '{ sum += $1 * 60 + $2 + $4 * 60 + $5 } END { printf "%d", sum }' "$1"; }
+
+count() { cat "$logs"/batch.* | grep -cE "$1"; }
 passed=$(count '^ +✔ ')
 failed=$(count '^ +✘ \[fail\]')
 skipped=$(count '^ +- \[skip\]')
 failed=$((failed + ${#broken[@]}))
 
+echo
+echo "The slowest tests:"
+# Behind a title that took longer than a second: (1.2s), (1m 2s).
+awk '/^ +✔ .*[0-9.]s\)$/ && !/ms\)$/ {
+  time = $0; sub(/.*\(/, "", time); sub(/s\)$/, "", time)
+  parts = split(time, part, "m "); title = $0; sub(/^ +✔ /, "", title)
+  printf "%.1f %s\n", parts == 2 ? part[1] * 60 + part[2] : part[1], title
+}' "$logs"/batch.* | sort -rn | head -10 | cut -d' ' -f2- | sed 's/^/  /'
+for lane in in-process servers waits; do
+  [ -f "$logs/times.$lane" ] || continue
+  took=$(seconds "$logs/times.$lane")
+  echo "$lane: ${took} s of processor time"
+  if [ "$took" -gt "${budgets[$lane]}" ]; then echo "!! OVER THE BUDGET of $lane, ${budgets[$lane]} s: which file has become expensive?"; fi
+done
+
 if [ "$skipped" -gt 0 ]; then
   echo
   echo "!! SKIPPED, because something they need is not installed here:"
-  cat "$logs"/* | grep -E '^ +- \[skip\]' | sed -E 's/^ +- \[skip\]:? */!!   /'
+  cat "$logs"/batch.* | grep -E '^ +- \[skip\]' | sed -E 's/^ +- \[skip\]:? */!!   /'
 fi
-for name in "${broken[@]}"; do
+if [ "$failed" -gt 0 ]; then
   echo
-  echo "!! FAILED: $name, see above"
-done
+  echo "!! FAILED: what is said about each is above, below its name"
+  cat "$logs"/batch.* | grep -E '^ +✘ \[fail\]' | sed -E 's/^ +✘ \[fail\]:? */!!   /'
+  for name in "${broken[@]}"; do echo "!!   $name"; done
+fi
 echo
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]

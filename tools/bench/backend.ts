@@ -6,6 +6,7 @@ import type { Lab } from './lab.js';
 import { lines, nginxOnly } from './nginx-config.js';
 import { freePorts } from './ports.js';
 import type { Started } from './processes.js';
+import { OVER_HTTP2 } from './site.js';
 
 export const SMALL_BODY = 1024;
 export const LARGE_BODY = 10 * 2 ** 20;
@@ -19,27 +20,29 @@ export interface BackendShape {
 
 export interface Backend {
   readonly port: number;
+  /** Speaks HTTP/2 without TLS; 0: it speaks HTTP/1 only. */
+  readonly http2Port: number;
   readonly process: Started;
 }
 
 /**
- * Starts what stands behind the server under test: `/1k` and `/10m` answer bodies of that size from memory, `/address` the
+ * Starts the backend of the server under test: `/1k` and `/10m` are bodies of that size from memory, `/address` the
  * address of the backend that the request arrived at. It is nginx, or a small server in Node where nginx is missing.
  */
 export async function startBackend(lab: Lab, shape: BackendShape): Promise<Backend> {
-  const [port = 0] = await freePorts(1);
+  const [port = 0, http2Port = 0] = await freePorts(2);
   const nginx = lab.programs.nginx?.path;
-  const command = nginx === undefined ? nodeBackend(shape.addresses, port) : nginxBackend(lab, nginx, shape, port);
+  const command = nginx === undefined ? nodeBackend(shape.addresses, port) : nginxBackend(lab, nginx, shape, [port, http2Port]);
   const process = lab.processes.start(command, { cores: shape.cores });
   await answers({ port, path: '/1k' }, process);
-  return { port, process };
+  return { port, http2Port: nginx === undefined ? 0 : http2Port, process };
 }
 
 function nodeBackend(addresses: readonly string[], port: number): string[] {
   return [process.execPath, fileURLToPath(new URL('node-backend.js', import.meta.url)), String(port), ...addresses];
 }
 
-function nginxBackend(lab: Lab, nginx: string, shape: BackendShape, port: number): string[] {
+function nginxBackend(lab: Lab, nginx: string, shape: BackendShape, [port, http2Port]: readonly [number, number]): string[] {
   const dir = lab.folder({
     'nginx.conf': lines([
       'daemon off;',
@@ -55,7 +58,9 @@ function nginxBackend(lab: Lab, nginx: string, shape: BackendShape, port: number
       'keepalive_requests 1000000000;',
       'server {',
       ...shape.addresses.map((address) => `listen ${address}:${port}${shape.workers > 1 ? ' reuseport' : ''};`),
+      `listen 127.0.0.1:${http2Port} http2;`,
       `root ${lab.dir};`,
+      `location = ${OVER_HTTP2} { return 200 "${'x'.repeat(SMALL_BODY)}"; }`,
       `location = /1k { return 200 "${'x'.repeat(SMALL_BODY)}"; }`,
       'location = /address { return 200 $server_addr; }',
       '} }',

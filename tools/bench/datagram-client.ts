@@ -2,7 +2,7 @@
 // Each message of its parent is a number of seconds; when they are over it sends a DatagramReport.
 import { createSocket, type Socket } from 'node:dgram';
 
-/** What came of the datagrams of some seconds. */
+/** Results for the datagrams of some seconds. */
 export interface DatagramReport {
   /** Datagrams that came back. */
   readonly echoes: number;
@@ -25,7 +25,7 @@ class Client {
 
   constructor(private readonly socket: Socket) {
     socket.on('message', ({ length }) => this.#take(length));
-    // Nobody listens there: nothing comes back, which is what the report says.
+    // There is no listener: nothing comes back, as the report shows.
     socket.on('error', () => undefined);
   }
 

@@ -8,7 +8,7 @@ const comparisons = {
   below: (value: number, limit: number) => value < limit,
 };
 
-/** What srv must reach. */
+/** Goals of srv. */
 interface Goal {
   readonly text: string;
   /** Name of the measurement. */
@@ -54,6 +54,15 @@ const goals: readonly Goal[] = [
   { text: 'New connection per request: CPU', scenario: 'conn', key: 'cpu', kind: 'ratio', compare: 'at most', limit: 1.8, unit: '× nginx' },
   { text: 'TLS keep-alive: CPU per request', scenario: 'tls', key: 'cpu', kind: 'ratio', compare: 'at most', limit: 1.4, unit: '× nginx' },
   { text: 'HTTP/2: CPU per request', scenario: 'h2', key: 'cpu', kind: 'ratio', compare: 'at most', limit: 1.4, unit: '× nginx' },
+  {
+    text: 'HTTP/2 to members: CPU per request',
+    scenario: 'h2-member',
+    key: 'cpu',
+    kind: 'ratio',
+    compare: 'at most',
+    limit: 0.8,
+    unit: '× nginx',
+  },
   // Half as many datagrams as nginx with as much processor time.
   {
     text: 'UDP: CPU per datagram and its response',

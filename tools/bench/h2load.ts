@@ -23,7 +23,7 @@ export function readHttp2Report(output: string): Load {
   const [, bytes] = /^traffic: [^(]*\((\d+)\) total/m.exec(output) ?? [];
   const [, time = '', unit = ''] = /^finished in ([\d.]+)(us|ms|s),/m.exec(output) ?? [];
   if (done === undefined || bytes === undefined) throw new Error(`h2load gave no report: ${output.trim()}`);
-  // Those that were no success are among the failed ones.
+  // Responses without success are among the failed ones.
   const faults = Number(failed) + Number(errored) + Number(timedOut);
   return {
     requests: Number(done),

@@ -11,7 +11,7 @@ export interface Target {
   readonly port: number;
   readonly path: string;
   readonly host?: string;
-  /** Over TLS, whoever signed the certificate. */
+  /** Over TLS, with any certificate. */
   readonly secure?: boolean;
   /** HTTP/2 without TLS. */
   readonly http2?: boolean;

@@ -1,5 +1,5 @@
 // Opens keep-alive connections, sends one request on each, and holds them: node idle-client.js PORT CONNECTIONS
-// Tells its parent `{ open, failed }` when all are open, and again for each message that it gets.
+// Sends its parent `{ open, failed }` when all are open, and again for each message that it gets.
 import { connect } from 'node:net';
 
 /** Connections that are being opened at the same time: one after the other is slow, all at once overruns the listen queue. */

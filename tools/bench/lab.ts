@@ -50,7 +50,7 @@ export const quickPace: Pace = {
   cycles: 2000,
 };
 
-/** What every measurement needs: a temporary folder, the programs, cores, and the processes it started. */
+/** Surroundings of every measurement: a temporary folder, the programs, cores, and the processes it started. */
 export class Lab {
   readonly processes: Processes;
   readonly cores: CorePlan;

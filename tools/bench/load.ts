@@ -10,7 +10,7 @@ export interface LoadShape {
   readonly cores: readonly number[];
 }
 
-/** What the program that made the load saw. */
+/** Results of the load program. */
 export interface Load {
   readonly requests: number;
   /** Bytes received, heads included. */
@@ -64,7 +64,7 @@ export async function load(lab: Lab, shape: LoadShape): Promise<Load> {
   return readReport(output);
 }
 
-/** Finds the line of the script in wrk's output. Throws when it is not there. */
+/** Finds the line of the script in wrk's output. Throws if it is missing. */
 export function readReport(output: string): Load {
   const line = output.split('\n').find((text) => text.startsWith('{"requests"'));
   if (line === undefined) throw new Error(`wrk gave no report: ${output.trim()}`);

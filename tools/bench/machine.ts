@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statfsSync } from 'node:fs';
 import { cpus, loadavg, release, totalmem, type } from 'node:os';
 import type { Programs } from './programs.js';
 
-/** What the figures depend on. Holds no host name and no path. */
+/** The machine of the figures, without host name and paths. */
 export interface Machine {
   readonly processor: string;
   readonly cores: number;

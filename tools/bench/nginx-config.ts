@@ -5,7 +5,7 @@ export interface Additions {
   readonly main?: readonly string[];
   readonly http?: readonly string[];
   readonly server?: readonly string[];
-  /** Behind the server. */
+  /** The backend of the server. */
   readonly servers?: readonly string[];
 }
 
@@ -91,7 +91,7 @@ export function lines(list: readonly string[]): string {
 }
 
 /**
- * What nginx alone needs in its `http` block. Debian's has folders of the system compiled in, which only root may use: they are made
+ * Directives that nginx alone needs in its `http` block. Debian's has folders of the system compiled in, which only root may use: they are made
  * in the prefix instead. And it is not to write files where a client is slow, which srv does not do either.
  */
 export const nginxOnly: readonly string[] = [

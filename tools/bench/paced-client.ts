@@ -1,9 +1,9 @@
 // Sends requests at a fixed rate over keep-alive connections: node paced-client.js PORT RATE CONNECTIONS
-// Each message of its parent is a number of seconds; when they are over it answers with a PacedReport.
+// Each message of its parent is a number of seconds; when they are over it sends a PacedReport.
 import { connect, type Socket } from 'node:net';
 import { percentile } from './statistics.js';
 
-/** What came of the requests of some seconds. */
+/** Results for the requests of some seconds. */
 export interface PacedReport {
   readonly requests: number;
   /** Connections that failed, or were closed for a response that was no success. */

@@ -2,26 +2,27 @@
 import { parseText } from '../../core/config/parser.js';
 import { SpecRegistry } from '../../core/config/registry.js';
 import { ConfigTree, IdSource } from '../../core/config/tree.js';
-import type { Change } from '../../core/kernel/follower.js';
+import type { Change } from '../../core/config/change.js';
 import { ModuleZones } from '../../core/kernel/module-zones.js';
-import type { HttpRequest } from '../../core/module/http.js';
-import { declarationOf } from '../../core/module/manifest.js';
-import { directive, type ArgContext } from '../../core/module/spec.js';
-import { Clock } from '../../core/net/clock.js';
+import { OwnZones } from '../../core/kernel/own-zones.js';
+import type { HttpRequest } from '../../core/contract/http.js';
+import { declarationOf } from '../../core/contract/manifest.js';
+import { directive, type ArgContext } from '../../core/contract/spec.js';
+import { CoarseClock } from '../../core/net/clock.js';
 import type { Upstream } from '../../core/upstream/upstream.js';
 import { UpstreamSet } from '../../core/upstream/upstreams.js';
 import { ZoneSet } from '../../core/zone/zone-set.js';
-import { AppSticky } from '../../modules/srv_http_app_sticky_module.js';
-import { Hash } from '../../modules/srv_http_upstream_hash_module.js';
-import { IpHash } from '../../modules/srv_http_upstream_ip_hash_module.js';
-import { LeastConn } from '../../modules/srv_http_upstream_least_conn_module.js';
-import { LeastTime } from '../../modules/srv_http_upstream_least_time_module.js';
-import { Upstream as UpstreamModule } from '../../modules/srv_http_upstream_module.js';
-import { RandomMethod } from '../../modules/srv_http_upstream_random_module.js';
-import { StickySessions } from '../../modules/srv_http_upstream_sticky_module.js';
+import { AppSticky } from '../../modules/app_sticky/srv_http_app_sticky_module.js';
+import { Hash } from '../../modules/upstream_hash/srv_http_upstream_hash_module.js';
+import { IpHash } from '../../modules/upstream_ip_hash/srv_http_upstream_ip_hash_module.js';
+import { LeastConn } from '../../modules/upstream_least_conn/srv_http_upstream_least_conn_module.js';
+import { LeastTime } from '../../modules/upstream_least_time/srv_http_upstream_least_time_module.js';
+import { Upstream as UpstreamModule } from '../../modules/upstream/srv_http_upstream_module.js';
+import { RandomMethod } from '../../modules/upstream_random/srv_http_upstream_random_module.js';
+import { StickySessions } from '../../modules/upstream_sticky/srv_http_upstream_sticky_module.js';
 import { fakeRequest } from '../../testing/request.js';
 
-/** What the members of an upstream are to be like. */
+/** Kind of the members of an upstream. */
 export type Members = 'equal' | 'weighted' | 'half down';
 
 /** Weights of members that differ: the first so many in turn. */
@@ -51,14 +52,15 @@ function variable(name: string): (request: HttpRequest) => string {
 
 /** The modules with balancing methods, as they run. */
 function methodModules(zones: ModuleZones) {
+  const own = new OwnZones('bench', zones);
   const modules = [
     [Hash, new Hash()],
     [IpHash, new IpHash()],
     [LeastConn, new LeastConn()],
     [LeastTime, new LeastTime()],
     [RandomMethod, new RandomMethod()],
-    [StickySessions, new StickySessions(zones)],
-    [AppSticky, new AppSticky(zones)],
+    [StickySessions, new StickySessions(own)],
+    [AppSticky, new AppSticky(own)],
   ] as const;
   return modules.map(([module, hooks]) => {
     const declaration = declarationOf(module)!;
@@ -91,7 +93,7 @@ export class PickStage {
   /** @param method lines of the `upstream` block that say how members are chosen */
   static async make(method: string, count: number, members: Members): Promise<PickStage> {
     const zones = new ZoneSet('create');
-    const clock = new Clock();
+    const clock = new CoarseClock();
     const moduleZones = new ModuleZones({ zones, clock, worker: 0, workers: 1 });
     const modules = methodModules(moduleZones);
     const registry = new SpecRegistry();

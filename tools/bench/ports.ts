@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 
-/** `count` different ports of the loopback interface that nobody listens on now. */
+/** `count` different free ports of the loopback interface. */
 export async function freePorts(count: number): Promise<number[]> {
   // All are held open together, so that the system cannot give the same port twice.
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));

@@ -75,7 +75,7 @@ export function selfTimes(profile: CpuProfile): FunctionTime[] {
 export function sourceTimes(profile: CpuProfile): FunctionTime[] {
   const labels = new Map<number, string>();
   for (const node of profile.nodes) {
-    // A node stands before its children, so the label of its nearest caller is known.
+    // A node is before its children, so the label of its nearest caller is known.
     const own = labels.get(node.id);
     const booked = own === undefined || isSource(node) ? label(node) : own;
     labels.set(node.id, booked);

@@ -9,7 +9,7 @@ interface Program {
   readonly pattern: RegExp;
   /** Debian's package. */
   readonly package: string;
-  /** What cannot be measured without it. */
+  /** Measurements that need it. */
   readonly without: string;
 }
 
@@ -53,7 +53,7 @@ export function findPrograms(): Programs {
   };
 }
 
-/** One line for each program that is not there: what is lost, and how to get it. */
+/** One line for each missing program: lost measurements, and how to get it. */
 export function describeMissing(found: Programs): string[] {
   return missing(found).map((name) => `${name} is missing: ${programs[name].without} (Debian: apt-get install ${programs[name].package})`);
 }

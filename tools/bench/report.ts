@@ -38,7 +38,7 @@ export function report(run: Run): string {
     '## How it was measured',
     howList(run),
     '## How to repeat it',
-    'Install `wrk`, `nghttp2-client`, `nginx` and `haproxy` (Debian packages of these names) and run `npm run bench` on a machine that does nothing else. `npm run bench -- --help` lists the options; `--ours nginx` measures nginx against itself and shows how far equal servers lie apart.',
+    'Install `wrk`, `nghttp2-client`, `nginx` and `haproxy` (Debian packages of these names) and run `npm run bench` on a machine that does nothing else. `npm run bench -- --help` lists the options; `--ours nginx` measures nginx against itself and shows how far equal servers differ.',
     '## What to keep in mind',
     caveatList(run),
   ].join('\n\n');
@@ -119,7 +119,7 @@ function howList(run: Run): string {
     `${roundsOf(run)} rounds; in each, every server is started afresh, warmed up for ${run.pace.warmUpSeconds} s and measured for ${run.pace.seconds} s. Where CPU is compared, all servers run side by side and only one is loaded at a time, for 2 s, then the next: the speed of a machine may change within seconds.`,
     'CPU is the user and system time of all threads and processes of the server, divided by what it did in that time.',
     'All servers have one worker (two where it says so), no access log, HTTP/1.1 keep-alive to the backend with 64 idle connections, and TLS 1.3 where there is TLS. nginx and srv read the same configuration text.',
-    'The backend is an nginx of its own; the load comes from wrk, for HTTP/2 from h2load. A round in which they saw an answer that was no success, or a socket error, does not count and makes the row invalid.',
+    'The backend is an nginx of its own; the load comes from wrk, for HTTP/2 from h2load. A round with a response without success, or a socket error, does not count and makes the row invalid.',
   ]);
 }
 
@@ -138,9 +138,9 @@ function caveatList(run: Run): string {
     'A server with a garbage collector may keep memory that it does not need; what it takes in the idle measurement is what the system lent it.',
     ...(run.machine.fileSystem === 'tmpfs'
       ? ['Temporary files are in memory here, so the journal of member changes flushes to disk for free.']
-      : ['A member that is added is on disk before it is answered, so these times hold the disk’s time for a flush.']),
+      : ['A member that is added is on disk before the response, so these times include the disk’s time for a flush.']),
     ...(run.machine.loadBefore > run.cores.all.length / 4
-      ? ['The machine was busy with other work when the run began: the figures are not to be trusted.']
+      ? ['The machine was busy with other work when the run began: do not trust the figures.']
       : []),
   ]);
 }

@@ -1,7 +1,7 @@
 import type { Figures, Scenario } from './scenario.js';
 import { type Spread, spread } from './statistics.js';
 
-/** What one server did in one round. */
+/** Results of one server in one round. */
 export interface Sample {
   readonly server: string;
   readonly round: number;
@@ -34,8 +34,8 @@ export function figureSpread(result: Result, server: string, key: string): Sprea
 }
 
 /**
- * A server's figure divided by that of another in the same round, over the rounds in which both are good. What disturbs the
- * machine for a while disturbs both, so the median of these ratios is steadier than the ratio of the medians.
+ * A server's figure divided by that of another in the same round, over the rounds in which both are good. Disturbances of the machine
+ * affect both, so the median of these ratios is steadier than the ratio of the medians.
  */
 export function ratioSpread(result: Result, server: string, other: string, key: string): Spread | undefined {
   const others = new Map(goodSamples(result, other).map((sample) => [sample.round, sample.figures[key]]));

@@ -7,7 +7,7 @@ import { Turns } from './turns.js';
 export interface RoundsOptions {
   readonly servers: readonly ServerKind[];
   readonly rounds: number;
-  /** Is told what happens, a line at a time. */
+  /** Gets messages, a line at a time. */
   readonly progress: (line: string) => void;
 }
 

@@ -23,7 +23,7 @@ export interface SiteShape {
   readonly echo?: number;
 }
 
-/** A server under test that answers, with its backend. */
+/** A server under test that responds, with its backend. */
 export interface RunningSite {
   readonly port: number;
   readonly backend: number;
@@ -34,7 +34,7 @@ export interface RunningSite {
   readonly process: Started;
   /** Its folder. */
   readonly dir: string;
-  /** When it was started, and when its first answer came, on the clock of performance.now(). The latter only without TLS. */
+  /** When it was started, and when its first response arrived, on the clock of performance.now(). The latter only without TLS. */
   readonly spawnedAt: number;
   readonly answeredAt: number;
 }
@@ -93,6 +93,7 @@ async function describeSite(lab: Lab, backend: Backend, shape: SiteShape): Promi
   const site = {
     port,
     backend: backend.port,
+    backendHttp2: backend.http2Port,
     workers: shape.workers ?? 1,
     files: filesOf(lab),
     http2: shape.http2 === true,

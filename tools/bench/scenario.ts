@@ -12,7 +12,7 @@ export interface Column {
 
 /** Figures that a measurement gives for each of several things; the key of each is `row key`. */
 export interface Breakdown {
-  /** What the rows are. */
+  /** Meaning of the rows. */
   readonly title: string;
   readonly rows: readonly string[];
   readonly columns: readonly Column[];
@@ -42,7 +42,7 @@ export interface Scenario {
   /** Why it cannot be measured here, or undefined when it can. */
   obstacle(lab: Lab): string | undefined;
   /**
-   * Measures one server once, from its start to its end. What makes the figures worthless is added to `faults`, or thrown.
+   * Measures one server once, from its start to its end. Reasons that make the figures worthless are added to `faults`, or thrown.
    * @param turns every load of a scenario that measures side by side is a turn
    */
   measure(lab: Lab, server: ServerKind, faults: string[], turns: Turns): Promise<Figures>;

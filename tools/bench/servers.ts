@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { haproxyConfig } from './haproxy-config.js';
-import { nginxConfig, nginxOnly } from './nginx-config.js';
+import { type Additions, nginxConfig, nginxOnly } from './nginx-config.js';
 import { NGINX_STREAM_MODULE } from './nginx-stream.js';
 import type { Programs } from './programs.js';
-import type { Site } from './site.js';
+import { OVER_HTTP2, type Site, UPSTREAM_KEEPALIVE } from './site.js';
 
 /** A server that can be measured. Adding one to the benchmark is adding one of these to the list below. */
 export interface ServerKind {
@@ -20,11 +20,20 @@ export interface ServerKind {
 /** The command line's entry of srv, beside this file in the build. */
 export const srvEntry = fileURLToPath(new URL('../../core/cli/srv.js', import.meta.url));
 
+/** Features that nginx before 1.29.4 does not have. */
+function memberHttp2({ backendHttp2, stream }: Site): Additions {
+  if (backendHttp2 === 0 || stream === true) return {};
+  return {
+    http: [`upstream two { server 127.0.0.1:${backendHttp2}; keepalive ${UPSTREAM_KEEPALIVE}; keepalive_requests 1000000000; }`],
+    server: [`location = ${OVER_HTTP2} { proxy_pass http://two; proxy_http_version 2; }`],
+  };
+}
+
 /** @param nodeOptions options of Node itself, for profiling */
 export function srvServer(nodeOptions: readonly string[] = []): ServerKind {
   return {
     name: 'srv',
-    files: (site) => ({ 'conf/srv.conf': nginxConfig(site) }),
+    files: (site) => ({ 'conf/srv.conf': nginxConfig(site, memberHttp2(site)) }),
     command: (dir) => [process.execPath, ...nodeOptions, srvEntry, '-p', dir, '-c', 'conf/srv.conf'],
     quit: 'SIGTERM',
   };

@@ -1,11 +1,13 @@
 import type { Certificate } from './certificate.js';
 
-/** What a server under test is to serve. Every server gets the same site in its own configuration language. */
+/** Content of a server under test. Every server gets the same site in its own configuration language. */
 export interface Site {
   /** Port of 127.0.0.1 that it listens on. */
   readonly port: number;
   /** Port of 127.0.0.1 of the backend that it passes everything to. */
   readonly backend: number;
+  /** Port of the backend for HTTP/2; 0: it has none. */
+  readonly backendHttp2: number;
   readonly workers: number;
   /** Folder of the files below {@link FILES}: `1k` and `10m`, of that size. */
   readonly files: string;
@@ -31,6 +33,9 @@ export const FILES = '/files/';
 /** Path of the same files with open_file_cache. */
 export const CACHED_FILES = '/cached/';
 
-/** Path that the server answers by itself, with 1 KB, so that a server of several workers is not held up by a backend. */
+/** Path that srv passes on over HTTP/2, other servers over HTTP/1. */
+export const OVER_HTTP2 = '/two';
+
+/** Path that the server serves itself, with 1 KB, so that a server of several workers is not held up by a backend. */
 export const OWN_ANSWER = '/own';
 export const OWN_BODY = 'x'.repeat(1024);

@@ -12,10 +12,10 @@ const TURN_SECONDS = 5;
 const WARM_UP = 1 / 3;
 /** Shorter runs show figures and judge nothing: pools and compiled code still grow. */
 const LEAST_MINUTES = 5;
-/** Growth that cannot be told from the noise of the garbage collector, in MiB an hour. */
+/** Growth that cannot be distinguished from the noise of the garbage collector, in MiB an hour. */
 const NOISE = 60;
 
-/** What a server holds at one moment. */
+/** Resources of a server at one moment. */
 export interface Look {
   /** Minutes since the start. */
   readonly minute: number;
@@ -40,7 +40,7 @@ export function growth(looks: readonly Look[]): number {
 }
 
 /**
- * Loads srv with all kinds of traffic in turn and tells how its memory and its descriptors develop.
+ * Loads srv with all kinds of traffic in turn and says how its memory and its descriptors develop.
  * @returns the report, and whether memory grows
  */
 export async function soak(

@@ -5,7 +5,7 @@ export interface Spread {
   readonly max: number;
 }
 
-/** The value below which `share` (0 to 1) of the values lie, by the nearest rank. NaN without values. */
+/** The value below which `share` (0 to 1) of the values are, by the nearest rank. NaN without values. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   const rank = Math.min(Math.max(Math.ceil(share * sorted.length), 1), sorted.length);

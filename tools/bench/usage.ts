@@ -65,7 +65,7 @@ export function proportionalBytes(pid: number): number {
 function bytesOf(pid: number, line: RegExp): number {
   let kilobytes = 0;
   for (const stat of processTree(pid)) {
-    // smaps_rollup counts pages; VmRSS of /proc/PID/status is kept per thread and may lag behind.
+    // smaps_rollup counts pages; VmRSS of /proc/PID/status is kept per thread and may be late.
     const rollup = readProc(`/proc/${stat.pid}/smaps_rollup`);
     kilobytes += Number(line.exec(rollup ?? '')?.[1] ?? 0);
   }

@@ -1,6 +1,6 @@
 /** Every module that comes with the program, as the reference shows it. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { findInstallation } from '../../core/kernel/installation.js';
 import { importModule, moduleOf, shippedModule, type LoadedModule } from '../../core/kernel/module-file.js';
 import { BUILT_IN_MODULES, STANDARD_MODULES } from '../../core/kernel/standard-modules.js';
@@ -10,7 +10,7 @@ export type Loading = 'core' | 'default' | 'load_module' | 'helper';
 
 export interface DocumentedModule extends LoadedModule {
   readonly loading: Loading;
-  /** What stands above its class. */
+  /** Comment above its class. */
   readonly doc: string;
 }
 
@@ -19,8 +19,7 @@ const installation = findInstallation();
 /** In the order they are loaded, those of `load_module` and `helper` lines after them by name. */
 export async function allModules(): Promise<readonly DocumentedModule[]> {
   const core = BUILT_IN_MODULES.map((module) => builtIn(moduleOf(import.meta.filename, { module }, 'data')));
-  const files = readdirSync(join(installation.program, 'modules')).filter((file) => file.endsWith('.js'));
-  const others = files.map((file) => basename(file, '.js')).filter((name) => !STANDARD_MODULES.includes(name));
+  const others = [...installation.modules.keys()].filter((name) => !STANDARD_MODULES.includes(name));
   const shipped = await Promise.all([...STANDARD_MODULES, ...others].map(documented));
   return [...core, ...shipped];
 }
@@ -37,13 +36,18 @@ function builtIn(module: LoadedModule): DocumentedModule {
 }
 
 async function documented(name: string): Promise<DocumentedModule> {
-  const module = await importModule(shippedModule(installation, name), installation, 'data');
-  return { ...module, loading: loadingOf(module), doc: docAbove(join(installation.root, 'modules', `${name}.ts`)) };
+  const module = await importModule({ file: shippedModule(installation, name), version: 0 }, installation, 'data');
+  return { ...module, loading: loadingOf(module), doc: docAbove(sourceOf(module.file)) };
 }
 
 function loadingOf({ name, declaration }: LoadedModule): Loading {
   if (STANDARD_MODULES.includes(name)) return 'default';
   return declaration.kind === 'helper' ? 'helper' : 'load_module';
+}
+
+/** The file that the compiler has made `file` of. */
+function sourceOf(file: string): string {
+  return join(installation.root, relative(installation.program, file).replace(/\.js$/, '.ts'));
 }
 
 /** The comment above the decorated class of a source file, as one line. */

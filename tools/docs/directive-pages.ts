@@ -1,6 +1,6 @@
 /** The pages of docs/directives: one for each module, and an index. */
-import { Signature, synopsis } from '../../core/module/arguments.js';
-import { blockContext, type Directives, type DirectiveSpec, type Inherit } from '../../core/module/spec.js';
+import { Signature, synopsis } from '../../core/contract/arguments.js';
+import { blockContext, type Directives, type DirectiveSpec, type Inherit } from '../../core/contract/spec.js';
 import type { DocumentedModule, Loading } from './all-modules.js';
 import { handlerOrder } from './handler-order.js';
 
@@ -92,7 +92,7 @@ function modulePage(module: DocumentedModule, contexts: ReadonlySet<string>): st
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
 }
 
-/** The directives of a module. Specs of one name that differ only in where they stand are one directive. */
+/** The directives of a module. Specs of one name that differ only in their contexts are one directive. */
 function documented({ declaration }: DocumentedModule): readonly Documented[] {
   const specs = [...specsOf(declaration.manifest.directives ?? {})];
   const same = Map.groupBy(specs, ({ name, spec }) => `${synopsis(name, new Signature(spec))}\0${spec.doc ?? ''}`);
@@ -102,7 +102,7 @@ function documented({ declaration }: DocumentedModule): readonly Documented[] {
   });
 }
 
-/** Those of a typed block after the directive that opens it. */
+/** Directives of a typed block after the directive that opens it. */
 function* specsOf(directives: Directives): Generator<Documented> {
   for (const [key, spec] of Object.entries(directives)) {
     yield { name: spec.name ?? key, spec };

@@ -99,8 +99,8 @@ async function measured<T>(pid: number, step: () => Promise<T>): Promise<{ reado
 }
 
 /**
- * Makes changes at the rate; where all callers still wait for a response, the next change is late, and takes as much longer. What cannot be
- * sent in time is left out.
+ * Makes changes at the rate; where all callers still wait for a response, the next change is late, and takes as much longer. Changes that
+ * cannot be sent in time are left out.
  */
 async function changesFor(callers: readonly Caller[], seconds: number): Promise<Changes> {
   const milliseconds: number[] = [];
@@ -132,7 +132,7 @@ class Caller {
     this.#calls = callsOf(port, at);
   }
 
-  /** @returns why it was refused */
+  /** @returns why it was rejected */
   async change(): Promise<string | undefined> {
     const { method, path, body } = this.#calls.next().value as ChangeCall;
     const { status, text } = await this.#api.send(method, `/api/v1${path}`, body);

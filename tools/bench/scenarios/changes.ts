@@ -19,9 +19,9 @@ const BATCH = 100;
 const REST_MS = 500;
 const MEGABYTE = 1024 ** 2;
 
-/** What the changes of one kind took. */
+/** Times of the changes of one kind. */
 interface KindMeasured {
-  /** Milliseconds until each was answered. */
+  /** Milliseconds until each response. */
   readonly milliseconds: readonly number[];
   /** Seconds of processor time of one. */
   readonly cpu: number;

@@ -16,7 +16,7 @@ const AT_ONCE = 4;
 const BYTES = 100;
 /** A server is loaded for as long before the next one has its turn. */
 const TURN_SECONDS = 2;
-/** Of those that were sent: more, and the figures say something about the load alone. */
+/** Of the sent ones: more, and the figures say something about the load alone. */
 const MOST_LOST = 0.01;
 
 interface Part extends DatagramReport {

@@ -6,11 +6,11 @@ export const EDITS_MODULE = 'modules/bench_http_edits_module.mjs';
 /** One change. Directives have names: those of the configuration by their place, `http`, `server 3`, `location 3 7`. */
 export interface EditCall {
   readonly op: 'add' | 'replace' | 'remove';
-  /** What is changed, or gets an addition. */
+  /** The directive that is changed, or gets an addition. */
   readonly target: string;
   /** The directive. */
   readonly text?: string;
-  /** What an addition is called from now on. */
+  /** Name of additions from now on. */
   readonly name?: string;
 }
 
@@ -18,7 +18,8 @@ export const editsModule = `
 import { action, route } from 'srv/module/control.js';
 import { controlModule, coreModule } from 'srv/module/manifest.js';
 import { Type } from 'srv/module/schema.js';
-import { DataPlane, Transactions } from 'srv/module/services.js';
+import { DataPlane } from 'srv/module/data-plane.js';
+import { Transactions } from 'srv/module/transactions.js';
 
 class Edits {
   static services = [Transactions];

@@ -27,7 +27,7 @@ export const idleScenario: Scenario = {
   name: 'idle',
   title: 'Idle keep-alive connections',
   how:
-    'Resident memory of a warmed-up server before and after the connections were opened and answered one request each, ' +
+    'Resident memory of a warmed-up server before and after the connections were opened and each served one request, ' +
     'divided by their number. Memory of the kernel is not in it. Then, how busy the server is while nothing happens.',
   columns: [
     { key: 'each', title: 'memory per connection', unit: 'KiB', digits: 2 },
@@ -42,7 +42,7 @@ export const idleScenario: Scenario = {
 };
 
 async function measureMemory(lab: Lab, site: RunningSite, faults: string[]): Promise<Figures> {
-  // What a server allocates once for its first requests is no part of a connection's memory.
+  // Memory that a server allocates once for its first requests is not a part of a connection's memory.
   if (lab.programs.wrk !== undefined) {
     await load(lab, { url: `${site.origin}/1k`, connections: 64, seconds: lab.pace.warmUpSeconds, cores: lab.cores.load });
   }

@@ -14,7 +14,7 @@ export interface EditKind {
   };
 }
 
-/** What is added, changed and removed as a whole. */
+/** Blocks that are added, changed and removed as a whole. */
 interface Subject {
   readonly name: string;
   /** Where number `index` is added. */

@@ -3,7 +3,7 @@ import type { Site } from '../site.js';
 import { controlConfig } from './control-config.js';
 import { EDITS_MODULE, editsModule } from './edits-module.js';
 
-/** What the servers respond where no location was added. */
+/** Response of the servers without an added location. */
 export const OTHER = 'other';
 
 export interface LocationsShape {

@@ -18,7 +18,7 @@ const MANY: LocationsShape = { servers: 1000, locations: 9 };
 const REST_MS = 50;
 const PATH = '/api/v1/bench_edits';
 
-/** What became of all changes of one kind. */
+/** Results of all changes of one kind. */
 interface Changes {
   readonly milliseconds: readonly number[];
   /** Seconds of processor time of one. */
@@ -106,7 +106,7 @@ class Editor {
     this.#web = new HttpClient(site.port);
   }
 
-  /** Waits until the control plane answers, which starts after the traffic. */
+  /** Waits until the control plane responds, which starts after the traffic. */
   async ready(): Promise<void> {
     const deadline = performance.now() + 30_000;
     for (;;) {

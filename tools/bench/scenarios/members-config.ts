@@ -9,8 +9,8 @@ export const GROUP = 'members';
 const ZONE_SIZE = '256m';
 
 /**
- * srv with its control plane and a group of many members. Nothing listens at their addresses: a request is answered only when
- * it reaches a member that was added.
+ * srv with its control plane and a group of many members. Nothing listens at their addresses: a request gets a response only from a member
+ * that was added.
  * @returns the configuration files
  */
 export function membersConfig(site: Site, apiPort: number, members: number): Record<string, string> {

@@ -21,13 +21,13 @@ const MANY = 100_000;
 /** Milliseconds. */
 interface Add {
   readonly answered: number;
-  /** Until the last witness got an answer from the new member. */
+  /** Until the last witness got a response from the new member. */
   readonly seen: number;
 }
 
 interface Adding {
   readonly adds: readonly Add[];
-  /** Milliseconds from the start of the server to its first answer. */
+  /** Milliseconds from the start of the server to its first response. */
   readonly start: number;
 }
 
@@ -35,9 +35,9 @@ export const membersScenario: Scenario = {
   name: 'members',
   title: 'Adding a member',
   how:
-    `POST to the API of srv with ${WORKERS} workers, one after the other on one keep-alive connection. After every answer the API must show the ` +
+    `POST to the API of srv with ${WORKERS} workers, one after the other on one keep-alive connection. After every response the API must show the ` +
     `member, and requests on ${WITNESSES} connections must reach it at once; then it is set down, so that the next one is seen. ` +
-    '"In use" is the time until the last of these requests is answered. The processes run on all cores but those of the load.',
+    '"In use" is the time until the last response to these requests. The processes run on all cores but those of the load.',
   columns: [
     { key: 'smallP50', title: '10 members: p50', unit: 'ms', digits: 2 },
     { key: 'smallP99', title: 'p99', unit: 'ms', digits: 2 },
@@ -107,7 +107,7 @@ class GroupClient {
     this.#backend = site.backend;
   }
 
-  /** Waits until the control plane answers, which starts after the traffic. */
+  /** Waits until the control plane responds, which starts after the traffic. */
   async answers(): Promise<void> {
     const deadline = performance.now() + 30_000;
     for (;;) {
@@ -120,7 +120,7 @@ class GroupClient {
     }
   }
 
-  /** Adds one member, sees it work, and sets it down. Throws when the API refuses. */
+  /** Adds one member, sees it work, and sets it down. Throws when the API rejects. */
   async add(address: string, faults: string[]): Promise<Add> {
     const server = `${address}:${this.#backend}`;
     const start = performance.now();

@@ -8,7 +8,7 @@ import { type Load, load, type LoadShape } from '../load.js';
 import { type RunningSite, withSite } from '../running-site.js';
 import type { Column, Figures, Scenario } from '../scenario.js';
 import type { ServerKind } from '../servers.js';
-import { CACHED_FILES, FILES } from '../site.js';
+import { CACHED_FILES, FILES, OVER_HTTP2 } from '../site.js';
 import { median } from '../statistics.js';
 import type { Turns } from '../turns.js';
 import { cpuSince, cpuTime } from '../usage.js';
@@ -28,14 +28,14 @@ interface Part {
   readonly cpu: number;
 }
 
-/** What wrk sends, or h2load. */
+/** Requests of wrk, or h2load. */
 export interface Traffic {
   readonly name: string;
   readonly title: string;
   readonly how: string;
   readonly path: string;
   readonly connections: number;
-  /** Bytes of a whole answer's body. */
+  /** Bytes of a whole response body. */
   readonly body: number;
   readonly headers?: readonly string[];
   readonly tls?: boolean;
@@ -55,6 +55,15 @@ export const traffics: readonly Traffic[] = [
     title: '1 KB proxied, keep-alive',
     how: '64 connections, a body of 1 KB from the backend.',
     path: '/1k',
+    connections: 64,
+    body: SMALL_BODY,
+    per: 'request',
+  },
+  {
+    name: 'h2-member',
+    title: '1 KB proxied, HTTP/2 to the member',
+    how: '64 connections of clients, a body of 1 KB from the backend; srv speaks HTTP/2 with it, the others HTTP/1 over kept connections.',
+    path: OVER_HTTP2,
     connections: 64,
     body: SMALL_BODY,
     per: 'request',
@@ -200,7 +209,7 @@ function columns(traffic: Traffic): Column[] {
   return [
     { key: 'cpu', title: 'CPU per request', unit: 'µs', digits: 1 },
     { key: 'rate', title: 'requests/s', unit: '', digits: 0 },
-    // h2load tells none.
+    // h2load reports none.
     ...(traffic.streams === undefined ? [{ key: 'p99', title: 'p99', unit: 'ms', digits: 2 }] : []),
     busy,
   ];
@@ -225,7 +234,7 @@ function figures(traffic: Traffic, parts: readonly Part[]): Figures {
   return { cpu: (cpu * 1e6) / requests, rate: requests / seconds, p99: median(parts.map(({ load: { p99 } }) => p99)), busy };
 }
 
-/** Whole answers only: a server that sends less than the body works less. */
+/** Whole responses only: a server that sends less than the body works less. */
 function shortResponses(traffic: Traffic, result: Load): string[] {
   return result.bytes < result.requests * traffic.body ? ['answers were shorter than the body'] : [];
 }

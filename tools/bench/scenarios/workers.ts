@@ -15,7 +15,7 @@ const TURN_SECONDS = 1;
 export const workersScenario: Scenario = {
   name: 'workers',
   title: 'Two workers against one',
-  how: `1 KB that the server answers by itself, keep-alive, ${CONNECTIONS} connections; a core for each worker, the load has the others, the same for both. The two are loaded in turn, second by second. Through a backend, load and backend together are the limit of four cores.`,
+  how: `1 KB that the server sends itself, keep-alive, ${CONNECTIONS} connections; a core for each worker, the load has the others, the same for both. The two are loaded in turn, second by second. Through a backend, load and backend together are the limit of four cores.`,
   columns: [
     { key: 'scaling', title: 'two / one', unit: '×', digits: 2 },
     { key: 'one', title: 'requests/s, one', unit: '', digits: 0 },
