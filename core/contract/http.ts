@@ -167,8 +167,8 @@ export interface MemberResponse {
 /** The body of a response that is stored, or being stored. */
 export interface StoredResponse {
   /**
-   * Reads it from its first byte on, in pieces, at any pace; there may be any number of readers. It throws if the response is cut off or
-   * the disk fails.
+   * Reads it from its first byte on, in pieces, at any pace; there may be any number of readers. It throws a {@link MalformedBody} if the
+   * response is cut off or the disk fails: the log says so then.
    */
   open(): AsyncIterableIterator<Buffer, undefined>;
   /** To be called once: no further reader follows, and what those that were opened have passed is freed. */

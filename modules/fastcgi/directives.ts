@@ -3,6 +3,7 @@ import { flag, optional, choice, size, template, text } from '../../core/contrac
 import type { LocationScope } from '../../core/contract/http.js';
 import { ArgError, directive, type ArgType } from '../../core/contract/spec.js';
 import { exchangeDirectives } from '../../core/toolkit/exchange/directives.js';
+import { storeDirectives } from '../../core/toolkit/exchange/response-store.js';
 import { compilePattern, namedGroups } from '../../core/toolkit/pattern.js';
 
 const ANYWHERE = ['http', 'server', 'location'] as const;
@@ -69,6 +70,7 @@ export const directives = {
   }),
   fastcgi_send_lowat: directive({ in: ANYWHERE, args: size(), default: '0', doc: 'Accepted; has no effect.' }),
   ...exchangeDirectives('fastcgi'),
+  ...storeDirectives('fastcgi'),
 };
 
 export type FastcgiScope = LocationScope<typeof directives>;

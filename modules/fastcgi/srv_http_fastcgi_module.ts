@@ -3,8 +3,10 @@ import type { HttpHandlers, HttpRequest } from '../../core/contract/http.js';
 import { Log } from '../../core/contract/log.js';
 import { httpModule } from '../../core/contract/manifest.js';
 import type { MemberCodec, MemberConnection, MemberProtocol } from '../../core/contract/member.js';
+import { ServerInfo } from '../../core/contract/server-info.js';
 import type { Directive } from '../../core/contract/tree.js';
 import { ExchangeSettings } from '../../core/toolkit/exchange/exchange-settings.js';
+import { ResponseStores } from '../../core/toolkit/exchange/response-store.js';
 import { directives, type FastcgiScope } from './directives.js';
 import { type CodecOwner, FastcgiCodec, type RequestSettings } from './fastcgi-codec.js';
 import { Params } from './params.js';
@@ -24,11 +26,15 @@ export class Fastcgi implements CodecOwner {
   /** By `fastcgi_keep_conn`: connections of the same kind are shared. */
   readonly #keeping: MemberProtocol = this.#protocol(true);
   readonly #closing: MemberProtocol = this.#protocol(false);
+  readonly #stores: ResponseStores<'fastcgi'>;
 
   constructor(
     private readonly exchanges: Exchanges,
     private readonly log: Log,
-  ) {}
+    info: ServerInfo,
+  ) {
+    this.#stores = new ResponseStores('fastcgi', info, log);
+  }
 
   readonly variables = {
     fastcgi_script_name: (request: HttpRequest): string => scriptOf(request, this.#at(request) ?? NO_SCRIPT).name,
@@ -73,8 +79,10 @@ export class Fastcgi implements CodecOwner {
       rewriteLocation: undefined,
       body: undefined,
     });
+    const memberResponse = this.#stores.handler(scope);
     return {
       autoRedirect: true,
+      ...(memberResponse && { memberResponse }),
       content,
       explain: { content: (request, notes) => this.exchanges.explain(content, request, notes) },
     };

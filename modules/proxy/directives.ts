@@ -4,7 +4,7 @@ import type { HttpRequest, LocationScope, Template } from '../../core/contract/h
 import { compilePattern, namedGroups } from '../../core/toolkit/pattern.js';
 import { ArgError, directive, type ArgType } from '../../core/contract/spec.js';
 import { exchangeDirectives } from '../../core/toolkit/exchange/directives.js';
-import { storeDirectives } from './store.js';
+import { storeDirectives } from '../../core/toolkit/exchange/response-store.js';
 import { upstreamTlsDirectives } from '../../core/toolkit/tls/upstream-directives.js';
 
 const ANYWHERE = ['http', 'server', 'location'] as const;
@@ -115,7 +115,7 @@ export const directives = {
   proxy_headers_hash_bucket_size: directive({ in: ANYWHERE, args: size(), doc: 'Accepted: tables grow as needed.' }),
   ...upstreamTlsDirectives<HttpRequest>(ANYWHERE),
   ...exchangeDirectives('proxy'),
-  ...storeDirectives,
+  ...storeDirectives('proxy'),
 };
 
 /** What these directives say for one location. */

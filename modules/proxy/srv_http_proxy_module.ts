@@ -5,13 +5,13 @@ import { Log } from '../../core/contract/log.js';
 import { ServerInfo } from '../../core/contract/server-info.js';
 import { LogFiles } from '../../core/contract/log-files.js';
 import { ExchangeSettings } from '../../core/toolkit/exchange/exchange-settings.js';
+import { ResponseStores } from '../../core/toolkit/exchange/response-store.js';
 import { UpstreamTlsSettings } from '../../core/toolkit/tls/upstream-directives.js';
 import type { Directive } from '../../core/contract/tree.js';
 import { cookieRewriter } from './cookies.js';
 import { directives, type ProxyScope } from './directives.js';
 import { assertCookieRules, assertRedirects, rewriter } from './redirect.js';
 import { requestFields } from './request-fields.js';
-import { storeHandler } from './store.js';
 import { defaultPort, parseTarget, schemeOf, type Scheme, type Target } from './target.js';
 
 /** Passes requests to upstream members (ngx_http_proxy_module). Choice, connections and retries are the core's. */
@@ -21,14 +21,16 @@ export class Proxy {
   readonly #targets = new WeakMap<Directive, Target>();
   readonly #settings = new ExchangeSettings('proxy', ['date', 'server', 'x-pad']);
   readonly #tls: UpstreamTlsSettings<HttpRequest>;
+  readonly #stores: ResponseStores<'proxy'>;
 
   constructor(
     private readonly exchanges: Exchanges,
     private readonly log: Log,
     files: LogFiles,
-    private readonly info: ServerInfo,
+    info: ServerInfo,
   ) {
     this.#tls = new UpstreamTlsSettings(files);
+    this.#stores = new ResponseStores('proxy', info, log);
   }
 
   readonly variables = {
@@ -56,7 +58,7 @@ export class Proxy {
     const plain = this.exchanges.compile(this.#plan(scope, target, target.scheme ?? 'http'));
     const secure = target.scheme === undefined ? this.exchanges.compile(this.#plan(scope, target, 'https')) : plain;
     const choose = this.#choice(url, plain, secure);
-    const memberResponse = storeHandler(scope, this.info, this.log);
+    const memberResponse = this.#stores.handler(scope);
     return {
       autoRedirect: true,
       ...(memberResponse && { memberResponse }),

@@ -4,6 +4,7 @@ import test from 'ava';
 import { httpBackend } from '../harness/backends.js';
 import { check } from '../harness/check.js';
 import { get } from '../harness/client.js';
+import { fastcgiBackend, response } from '../harness/fastcgi-backend.js';
 import { startSrv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 import { patternStream } from './byte-streams.js';
@@ -51,9 +52,32 @@ test('responses are saved as files when they are complete, with date and permiss
     () => existsSync(srv.path('files/long')) && statSync(srv.path('files/long')).size === LENGTH,
   );
   await srv.waitForLog(/\[error\] .* the response is not stored: "store\/x\/\.\.\/\.\.\/out" is not the path of a file/);
-  await srv.waitForLog(/\[error\] .* storing the response in "\/.*\/files\/broken" failed \(the body is not complete\)/);
+  await srv.waitForLog(/\[error\] .* upstream prematurely closed connection while reading upstream, .*\/broken/);
   t.deepEqual(readdirSync(srv.path('files')).sort(), ['a', 'long', 'posted']);
   await waitFor('the end of the temporary files', () => readdirSync(srv.path('proxy_temp')).length === 0);
+  t.is(srv.log().match(/\[(error|crit)\] .*\/broken/g)?.length, 1, 'a response that is cut off is logged once');
+});
+
+test('responses of FastCGI applications are saved as well', async (t) => {
+  const backend = await fastcgiBackend(t, ({ params }) => ({
+    bytes:
+      params['SCRIPT_NAME'] === '/short' ? response('Content-Length: 50\r\n\r\nhello') : response('Content-Type: text/plain\r\n\r\nhello'),
+  }));
+  const srv = await startSrv(
+    t,
+    `worker_processes 1; error_log logs/error.log info; events {}
+    http { server { listen 127.0.0.1:%%PORT_web%%; fastcgi_store_access user:rw group:r; fastcgi_param SCRIPT_NAME $uri;
+      location / { fastcgi_store store$uri; fastcgi_pass 127.0.0.1:${backend.port}; }
+      location /off { fastcgi_pass 127.0.0.1:${backend.port}; }
+    } }`,
+  );
+  for (const path of ['/a/b', '/off', '/c']) t.is((await get(srv.port('web'), path)).body, 'hello');
+  await t.throwsAsync(get(srv.port('web'), '/short'));
+  for (const path of ['store/a/b', 'store/c']) await waitFor(path, () => existsSync(srv.path(path)));
+  t.is(readFileSync(srv.path('store/a/b'), 'utf8'), 'hello');
+  t.is(statSync(srv.path('store/a/b')).mode & 0o777, 0o640);
+  await waitFor('the end of the temporary files', () => readdirSync(srv.path('fastcgi_temp')).length === 0);
+  t.deepEqual(readdirSync(srv.path('store')).sort(), ['a', 'c']);
 });
 
 test('a file that cannot be written is logged, and the client gets its response', async (t) => {
@@ -73,8 +97,10 @@ test('a file that cannot be written is logged, and the client gets its response'
 test('proxy_store_access takes what nginx takes', async (t) => {
   const verdict = async (line: string): Promise<string> =>
     (await check(t, `events {} http { server { listen 127.0.0.1:%%PORT_a%%; location / { ${line} } } }`)).stderr;
-  t.regex(await verdict('proxy_store_access user:rw all:r group:r;'), /successful/);
-  for (const value of ['foo:r', 'user', 'user:x', 'user:rw:r'])
-    t.true((await verdict(`proxy_store_access ${value};`)).includes(`invalid value "${value}"`), value);
+  for (const name of ['proxy_store_access', 'fastcgi_store_access']) {
+    t.regex(await verdict(`${name} user:rw all:r group:r;`), /successful/);
+    for (const value of ['foo:r', 'user', 'user:x', 'user:rw:r'])
+      t.true((await verdict(`${name} ${value};`)).includes(`invalid value "${value}"`), value);
+  }
   t.regex(await verdict('proxy_store on; proxy_store off;'), /"proxy_store" directive is duplicate/);
 });

@@ -1,14 +1,15 @@
 import { constants, copyFile, mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { argType } from '../../core/contract/arg-type.js';
-import { rest, template } from '../../core/contract/args.js';
-import { MalformedBody, type HttpHandlers, type HttpRequest, type MemberResponse, type Template } from '../../core/contract/http.js';
-import type { Log } from '../../core/contract/log.js';
-import { pathTemplate } from '../../core/contract/path-template.js';
-import type { ServerInfo } from '../../core/contract/server-info.js';
-import { ArgError, directive, type ArgType } from '../../core/contract/spec.js';
-import { systemErrorText } from '../../core/contract/system-error.js';
-import type { ProxyScope } from './directives.js';
+import { argType } from '../../contract/arg-type.js';
+import { rest, template } from '../../contract/args.js';
+import { MalformedBody, type HttpHandlers, type HttpRequest, type MemberResponse, type Template } from '../../contract/http.js';
+import type { Log } from '../../contract/log.js';
+import { pathTemplate } from '../../contract/path-template.js';
+import type { ServerInfo } from '../../contract/server-info.js';
+import { ArgError, directive, type ArgType, type Conf } from '../../contract/spec.js';
+import { systemErrorText } from '../../contract/system-error.js';
+import type { bufferingDirectives } from './buffering.js';
+import { prefixed, unprefixed, type Prefixed } from './prefix.js';
 
 const ANYWHERE = ['http', 'server', 'location'] as const;
 
@@ -43,14 +44,14 @@ function access(): ArgType<Access> {
   });
 }
 
-export const storeDirectives = {
-  proxy_store: directive({
+const DIRECTIVES = {
+  store: directive({
     in: ANYWHERE,
     args: storePath(),
     default: 'off',
     doc: 'Saves responses with status 200 as files: `on` where `root` or `alias` says, or in the file with this name.',
   }),
-  proxy_store_access: directive({
+  store_access: directive({
     in: ANYWHERE,
     args: { access: rest(access()) },
     default: 'user:rw',
@@ -58,15 +59,36 @@ export const storeDirectives = {
   }),
 };
 
-/** Undefined: nothing is stored here. */
-export function storeHandler({ conf }: ProxyScope, info: ServerInfo, log: Log): HttpHandlers['memberResponse'] {
-  const { proxy_store: path, proxy_temp_path: temporary } = conf;
-  if (path.constant === 'off' || path.constant === '') return undefined;
-  const lines = conf.proxy_store_access.access;
-  const owner = lines.some((line) => line.class === 'user') ? 0 : OWNER_ONLY;
-  const mode = lines.reduce((all, line) => all | line.mode, owner);
-  const files = new StoredFiles(path, { folder: temporary.path, mode, info, log });
-  return (request, response) => files.store(request, response);
+/** The directives that {@link ResponseStores} needs, under the names of a module. @param prefix `proxy`: proxy_store, proxy_store_access */
+export function storeDirectives<const P extends string>(prefix: P): Prefixed<P, typeof DIRECTIVES> {
+  return prefixed(prefix, DIRECTIVES);
+}
+
+type Needed = typeof DIRECTIVES & Pick<ReturnType<typeof bufferingDirectives>, 'temp_path'>;
+const NEEDED = ['store', 'store_access', 'temp_path'] satisfies (keyof Needed)[];
+
+/** A scope of a module that has the directives, and those for buffers: files are completed in its `temp_path`. */
+export interface StoreScope<P extends string> {
+  readonly conf: Conf<Prefixed<P, Needed>>;
+}
+
+/** Saves responses of members as files, as {@link storeDirectives} say (proxy_store). */
+export class ResponseStores<const P extends string> {
+  constructor(
+    private readonly prefix: P,
+    private readonly info: ServerInfo,
+    private readonly log: Log,
+  ) {}
+
+  /** Undefined: nothing is stored here. */
+  handler({ conf }: StoreScope<P>): HttpHandlers['memberResponse'] {
+    const { store: path, store_access: lines, temp_path: temporary } = unprefixed<Needed>(this.prefix, NEEDED, conf);
+    if (path.constant === 'off' || path.constant === '') return undefined;
+    const owner = lines.access.some((line) => line.class === 'user') ? 0 : OWNER_ONLY;
+    const mode = lines.access.reduce((all, line) => all | line.mode, owner);
+    const files = new StoredFiles(path, { folder: temporary.path, mode, info: this.info, log: this.log });
+    return (request, response) => files.store(request, response);
+  }
 }
 
 interface Place {
@@ -93,9 +115,9 @@ class StoredFiles {
     const body = stored.open();
     stored.release();
     this.#save(path, body, modified).catch((error: unknown) => {
-      // The member has cut the response off: the disk works.
-      const level = error instanceof MalformedBody ? 'error' : 'crit';
-      this.place.log.write(level, `storing the response in "${path}" failed (${systemErrorText(error)}) while reading upstream`, request);
+      // The response was cut off, which the log says already.
+      if (error instanceof MalformedBody) return;
+      this.place.log.write('crit', `storing the response in "${path}" failed (${systemErrorText(error)}) while reading upstream`, request);
     });
   }
 
