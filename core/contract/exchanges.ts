@@ -74,7 +74,7 @@ export interface ExchangePlan {
   readonly ignoreClientAbort: boolean;
   readonly requestBuffering: boolean;
   readonly passBody: boolean;
-  /** True if trailers of responses are passed on (proxy_pass_trailers). */
+  /** True if trailers are passed on (proxy_pass_trailers): those of responses, and those of requests where the member's protocol has them. */
   readonly passTrailers?: boolean;
   /** In place of the client's body, and also where that has none. Its length is the Content-Length. */
   readonly body: Template | undefined;

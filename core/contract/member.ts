@@ -19,6 +19,8 @@ export interface AttemptHead {
   readonly fields: string;
   /** Bytes of the body, {@link LENGTH_UNKNOWN} or {@link NO_BODY}. */
   readonly length: number;
+  /** Fields may follow the body: {@link MemberCodec.end} gets them. */
+  readonly mayHaveTrailers: boolean;
 }
 
 /** A protocol that carries one request at a time over a connection. An object lives as long as the configuration that made it. */

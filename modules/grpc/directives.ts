@@ -58,7 +58,7 @@ export const directives = {
     in: ANYWHERE,
     args: flag(),
     default: 'on',
-    doc: 'Passes the trailers of responses on, in which the status of a call is.',
+    doc: 'Passes trailers on: those of responses, in which the status of a call is, and those of requests.',
   }),
   grpc_buffer_size: directive({
     in: ANYWHERE,

@@ -78,7 +78,12 @@ export const directives = {
     many: true,
     doc: 'Sets a request field; an empty value removes it.',
   }),
-  proxy_pass_trailers: directive({ in: ANYWHERE, args: flag(), default: 'off', doc: 'Passes the trailers of responses on.' }),
+  proxy_pass_trailers: directive({
+    in: ANYWHERE,
+    args: flag(),
+    default: 'off',
+    doc: 'Passes trailers on: those of responses, and those of requests to members with HTTP/1.1 or HTTP/2.',
+  }),
   proxy_set_body: directive({
     in: ANYWHERE,
     args: template('value'),

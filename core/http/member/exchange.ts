@@ -1,7 +1,7 @@
 import type { Upstream } from '../../upstream/upstream.js';
 import type { Peer } from '../../upstream/peer.js';
 import type { QueueUser } from '../../upstream/waiting-request.js';
-import { shownTrailers } from './upstream-head.js';
+import { shownTrailers } from './trailers.js';
 import { ResponseRelay } from './response-relay.js';
 import { endResponse, sendFailure } from '../response/response.js';
 import type { Attempt } from './attempt.js';

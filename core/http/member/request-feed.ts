@@ -1,6 +1,7 @@
 import { LENGTH_UNKNOWN, NO_BODY } from '../../contract/member.js';
 import { ByteQueue } from '../../net/byte-queue.js';
 import type { BodyReader } from '../request/request-body.js';
+import { sentTrailers } from './trailers.js';
 import type { MemberRoute } from './member-route.js';
 import type { Request } from '../request/request.js';
 import type { BodyStore } from '../request/body-store.js';
@@ -87,8 +88,11 @@ export class RequestFeed implements BodyReader, BodyOwner {
     const whole = store !== undefined && store.length <= WITH_HEAD ? store.whole : undefined;
     const body = whole !== undefined ? [whole] : this.#kept.isEmpty ? NOTHING : this.#kept.pieces();
     const ends = this.complete && (store === undefined || whole !== undefined);
-    stream.start({ request, method, target, fields, length: this.#length }, body, ends);
+    const trailers = ends ? this.#trailers : '';
+    const head = { request, method, target, fields, length: this.#length, mayHaveTrailers: this.#mayHaveTrailers };
+    stream.start(head, body, ends && trailers === '');
     // Its protocol may have failed.
+    if (this.#stream === stream && trailers !== '') stream.end(trailers);
     if (this.#stream !== stream) return;
     if (!ends && store !== undefined) this.#sendStored(store, stream);
     else if (ends) this.exchange.requestMoved(stream);
@@ -123,7 +127,7 @@ export class RequestFeed implements BodyReader, BodyOwner {
   }
 
   onBodySent(stream: MemberStream, isLast: boolean): void {
-    if (isLast) stream.end('');
+    if (isLast) stream.end(this.#trailers);
     if (this.#stream === stream) this.exchange.requestMoved(stream);
   }
 
@@ -155,6 +159,22 @@ export class RequestFeed implements BodyReader, BodyOwner {
     return body !== undefined && !body.isDiscarded && this.route.plan.passBody;
   }
 
+  get #passesTrailers(): boolean {
+    const { passTrailers, passFields, body } = this.route.plan;
+    return passTrailers === true && passFields && body === undefined && this.#hasBody;
+  }
+
+  /** Field lines for the member, once the body is complete. */
+  get #trailers(): string {
+    const trailers = this.request.body?.trailers ?? '';
+    return trailers === '' || !this.#passesTrailers ? '' : sentTrailers(trailers, this.route, this.request);
+  }
+
+  get #mayHaveTrailers(): boolean {
+    if (!this.#passesTrailers) return false;
+    return this.complete ? this.#trailers !== '' : this.request.header('trailer') !== undefined;
+  }
+
   #sendStored(store: BodyStore, stream: MemberStream): void {
     this.#sender = new StoredBodySender(store, stream, this.request.context.buffers, this);
     this.#sender.start();
@@ -183,7 +203,7 @@ export class RequestFeed implements BodyReader, BodyOwner {
   }
 
   #finish(stream: MemberStream): void {
-    stream.end('');
+    stream.end(this.#trailers);
     if (this.#stream === stream) this.exchange.requestMoved(stream);
   }
 }

@@ -40,14 +40,6 @@ export function adoptHead(request: Request, route: MemberRoute, head: ResponseHe
   }
 }
 
-/** The lines of a member's trailers without hidden ones. */
-export function shownTrailers(lines: string, hidden: ReadonlySet<string>): string {
-  return lines
-    .split(/(?<=\n)/)
-    .filter((line) => !hidden.has(line.slice(0, line.indexOf(':')).toLowerCase()))
-    .join('');
-}
-
 const SET_COOKIE = /^(set-cookie):(.*)\r\n/gim;
 
 /** Field lines with each Set-Cookie as the location wants it. Undefined: a text could not be made, which is logged. */

@@ -12,6 +12,7 @@ export function setBody(request: Request, stream: OwnStream, { body, passBody }:
   const stored = passBody === true ? request.parent?.body?.stored : undefined;
   if (stored !== undefined) {
     request.body = RequestBody.ofStored(stored);
+    request.body.trailers = request.parent?.body?.trailers ?? '';
     request.contentLength = stored.store.length;
   } else if (body instanceof Uint8Array) {
     const bytes = bodyBytes(body) as Buffer;

@@ -1,5 +1,6 @@
 import { ByteQueue } from '../../net/byte-queue.js';
 import { ChunkedDecoder, type ChunkSink } from '../../net/http1/chunked.js';
+import type { HeadLimits } from '../../net/http1/message-head.js';
 import type { StoredBody } from './stored-body.js';
 
 /** Reader of a request body. Called inside the socket's callbacks. */
@@ -39,16 +40,20 @@ export class RequestBody implements ChunkSink {
   consumed = false;
   /** Status to respond with when the body itself is rejected: 400 malformed, 413 too long. */
   failure = 0;
+  /** Fields after the body, each line with its CRLF; known when it is complete. */
+  trailers = '';
 
   /**
    * @param contentLength -1 if it is not known
    * @param isChunked without a length: chunks tell the end; else {@link endStream} does
+   * @param limits of a trailer section after chunks
    */
   constructor(
     readonly contentLength: number,
     isChunked = contentLength < 0,
+    limits?: HeadLimits,
   ) {
-    this.#decoder = isChunked ? new ChunkedDecoder() : undefined;
+    this.#decoder = isChunked ? new ChunkedDecoder(false, limits) : undefined;
     this.#remaining = contentLength < 0 ? Infinity : contentLength;
   }
 
@@ -93,7 +98,7 @@ export class RequestBody implements ChunkSink {
   /** The stream of a body without chunks is over. False: bytes are missing. */
   endStream(): boolean {
     if (this.complete) return true;
-    if (this.contentLength >= 0) return false;
+    if (this.contentLength > 0) return false;
     this.#end();
     return true;
   }
@@ -186,7 +191,10 @@ export class RequestBody implements ChunkSink {
     this.taken += end - from;
     if (this.#runStart >= 0 && this.#runEnd > this.#runStart) this.#pass(chunk, this.#runStart, this.#runEnd, borrowed);
     if (decoder.failed) this.fail(400);
-    else if (decoder.done) this.#end();
+    else if (decoder.done) {
+      this.trailers = decoder.trailers;
+      this.#end();
+    }
     return end;
   }
 

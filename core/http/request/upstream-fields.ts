@@ -23,6 +23,11 @@ export class UpstreamFields implements UpstreamHeaders {
     return this.#lines.keys();
   }
 
+  /** It is set or removed. */
+  has(lowerName: string): boolean {
+    return this.#lines.has(lowerName);
+  }
+
   /** The plan's own lines, those of the same names replaced. Host comes first, as it does in them. */
   applyTo(lines: string): string {
     const kept = lines.split('\r\n').filter((line) => line !== '' && !this.#lines.has(line.slice(0, line.indexOf(':')).toLowerCase()));

@@ -1,6 +1,6 @@
 /** The chunked transfer coding (RFC 9112, 7.1), both ways. */
 import { Char, HEX, VALUE } from './characters.js';
-import { TrailerSection } from './trailer-section.js';
+import { TRAILER_LIMITS, TrailerSection } from './trailer-section.js';
 
 /** Takes the body out of the chunks, as ranges of the input. It must not call back into the decoder. */
 export interface ChunkSink {
@@ -55,8 +55,14 @@ export class ChunkedDecoder {
   #excess = 0;
   #trailers: TrailerSection | undefined = undefined;
 
-  /** @param isLenient trailers that cannot be passed on are dropped, see {@link TrailerSection} */
-  constructor(private readonly isLenient = false) {}
+  /**
+   * @param isLenient trailers that cannot be passed on are dropped, see {@link TrailerSection}
+   * @param limits of the trailer section
+   */
+  constructor(
+    private readonly isLenient = false,
+    private readonly limits = TRAILER_LIMITS,
+  ) {}
 
   reset(): void {
     this.done = false;
@@ -100,7 +106,7 @@ export class ChunkedDecoder {
   }
 
   #takeTrailers(input: Buffer, start: number, end: number): number {
-    const section = (this.#trailers ??= new TrailerSection(this.isLenient));
+    const section = (this.#trailers ??= new TrailerSection(this.isLenient, this.limits));
     const at = section.take(input, start, end);
     if (section.reason !== '') this.#fail(section.reason);
     if (section.done) {

@@ -3,7 +3,8 @@ import { Char, TOKEN } from './characters.js';
 import { parseFields } from './field-section.js';
 import { FieldKind, type HeadLimits, MessageHead } from './message-head.js';
 
-const LIMITS: HeadLimits = { line: 0, field: 4096, total: 8192, fields: 100 };
+/** Where no others are given. */
+export const TRAILER_LIMITS: HeadLimits = { line: 0, field: 4096, total: 8192, fields: 100 };
 
 /** Trailer fields are read with the rules of a head's fields. */
 class TrailerFields extends MessageHead {
@@ -27,7 +28,10 @@ export class TrailerSection {
   #cr = false;
 
   /** @param isLenient invalid lines are dropped */
-  constructor(private readonly isLenient: boolean) {}
+  constructor(
+    private readonly isLenient: boolean,
+    private readonly limits: HeadLimits,
+  ) {}
 
   /** Takes bytes of `input[start, end)` up to the end of the section. Returns the offset after the last one used. */
   take(input: Buffer, start: number, end: number): number {
@@ -45,15 +49,15 @@ export class TrailerSection {
 
   #collect(input: Buffer, start: number, end: number): number {
     this.text += input.latin1Slice(start, end);
-    if (this.text.length > LIMITS.total) this.reason = 'too long trailer section';
+    if (this.text.length > this.limits.total) this.reason = 'too long trailer section';
     return end;
   }
 
   #conclude(input: Buffer, start: number, end: number): number {
     this.#collect(input, start, end);
-    if (this.isLenient) this.text = validLines(this.text);
+    if (this.isLenient) this.text = validLines(this.text, this.limits);
     else {
-      if (this.text.length > 2 && this.reason === '') this.reason = checkTrailers(this.text);
+      if (this.text.length > 2 && this.reason === '') this.reason = checkTrailers(this.text, this.limits);
       this.text = this.text.slice(0, -2);
     }
     this.done = this.reason === '';
@@ -67,19 +71,19 @@ export class TrailerSection {
 }
 
 /** The lines that can be passed on, each with its CRLF. */
-function validLines(text: string): string {
+function validLines(text: string, limits: HeadLimits): string {
   return text
     .split(/\r?\n/)
-    .filter((line) => line !== '' && checkTrailers(`${line}\r\n\r\n`) === '')
+    .filter((line) => line !== '' && checkTrailers(`${line}\r\n\r\n`, limits) === '')
     .map((line) => `${line}\r\n`)
     .join('');
 }
 
 /** Why the fields in `text`, which ends with an empty line, cannot be taken; empty: they can. */
-function checkTrailers(text: string): string {
+function checkTrailers(text: string, limits: HeadLimits): string {
   const head = new TrailerFields();
   head.load(text);
-  if (parseFields(head, LIMITS, TOKEN) !== 0) return 'invalid trailer field';
+  if (parseFields(head, limits, TOKEN) !== 0) return 'invalid trailer field';
   // RFC 9110, 6.5.1: nothing in a trailer may change how the message is framed or routed.
   for (let i = 0; i < head.count; i++) {
     if (head.kinds[i] !== FieldKind.Ordinary) return 'forbidden trailer field';

@@ -339,7 +339,7 @@ export class Http1Connection implements Timed, IdleClient, SocketUser {
 
   #openBody(request: Request): void {
     const chunked = this.context.head.chunked;
-    const body = new RequestBody(chunked ? -1 : request.contentLength);
+    const body = new RequestBody(chunked ? -1 : request.contentLength, chunked, request.headLimits);
     request.body = body;
     const { bytes } = this.#input;
     if (bytes !== undefined) this.#takeBody(request, body, bytes);

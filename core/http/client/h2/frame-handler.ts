@@ -188,8 +188,12 @@ export class FrameHandler implements FrameSink {
       stream.breakOff(ErrorCode.StreamClosed);
       return;
     }
-    if (!ends || fields.malformed !== '') stream.breakOff(ErrorCode.ProtocolError);
-    else stream.receiveEnd();
+    if (!ends || fields.malformed !== '' || fields.isTooLarge) stream.breakOff(ErrorCode.ProtocolError);
+    else {
+      const body = stream.request?.body;
+      if (body !== undefined) body.trailers = fields.lines;
+      stream.receiveEnd();
+    }
   }
 
   #priority(id: number, payload: Buffer): void {

@@ -68,6 +68,11 @@ export class RequestFields implements FieldSink {
     return `${this.#method} ${target} HTTP/1.1\r\n${host === undefined ? '' : `host: ${host}\r\n`}${this.#lines}${cookie}\r\n`;
   }
 
+  /** Of trailers: the field lines, each with its CRLF. */
+  get lines(): string {
+    return this.#lines;
+  }
+
   /** Field lines of {@link head} that were not sent as fields: Host of `:authority`. */
   get uncounted(): number {
     return this.#authority !== undefined && this.#host === undefined ? 1 : 0;

@@ -6,6 +6,7 @@ import { headFailure, parseHead } from './response-parser.js';
 
 /** Head and a small body leave as one string, and so does a small chunk. */
 const JOINED_LIMIT = 16_384;
+const CHUNKED = 'Transfer-Encoding: chunked\r\n\r\n';
 
 /** HTTP/1 over one connection to a member (RFC 9112). */
 export class Http1Codec implements MemberCodec, ChunkSink {
@@ -21,12 +22,14 @@ export class Http1Codec implements MemberCodec, ChunkSink {
 
   constructor(private readonly stream: SerialStream) {}
 
-  start({ method, target, fields, length }: AttemptHead, body: readonly Buffer[], ends: boolean): void {
+  start({ method, target, fields, length, mayHaveTrailers }: AttemptHead, body: readonly Buffer[], ends: boolean): void {
     this.#method = method;
     this.#partial = undefined;
     this.#kind = BODY_NONE;
-    this.#sendsChunks = length === LENGTH_UNKNOWN;
-    const text = `${method} ${target} HTTP/${this.stream.target.version}\r\n${fields}${framing(length)}`;
+    const { version } = this.stream.target;
+    // Only after chunks there is a place for trailers (RFC 9112, 7.1.2).
+    this.#sendsChunks = length === LENGTH_UNKNOWN || (mayHaveTrailers && version === '1.1');
+    const text = `${method} ${target} HTTP/${version}\r\n${fields}${this.#sendsChunks ? CHUNKED : framing(length)}`;
     const size = sizeOf(body);
     if (size === 0) this.stream.send(text);
     else if (text.length + size <= JOINED_LIMIT && !this.#sendsChunks) this.stream.send(text + joined(body));
@@ -155,8 +158,7 @@ export class Http1Codec implements MemberCodec, ChunkSink {
 }
 
 function framing(length: number): string {
-  if (length === NO_BODY) return '\r\n';
-  return length === LENGTH_UNKNOWN ? 'Transfer-Encoding: chunked\r\n\r\n' : `Content-Length: ${length}\r\n\r\n`;
+  return length === NO_BODY ? '\r\n' : `Content-Length: ${length}\r\n\r\n`;
 }
 
 function sizeOf(pieces: readonly Buffer[]): number {

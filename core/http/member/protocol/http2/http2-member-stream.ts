@@ -45,6 +45,8 @@ export class Http2MemberStream implements MemberStream, SendingStream, Timed {
   #isTouched = false;
   #output: OutputQueue | undefined = undefined;
   #release: (() => void) | undefined = undefined;
+  /** Field lines that follow what waits. */
+  #trailers = '';
 
   constructor(
     private readonly connection: MemberConnection,
@@ -103,15 +105,23 @@ export class Http2MemberStream implements MemberStream, SendingStream, Timed {
 
   end(trailers: string): void {
     if (this.#reader === undefined || this.endsOutput) return;
-    if (trailers !== '' && this.waiting === 0) {
-      this.connection.sendHeaders(this.id, this.connection.blocks.lines(trailers), true);
-      this.endsOutput = this.#localEnded = true;
+    if (trailers !== '') {
+      this.#trailers = trailers;
+      if (this.waiting === 0) this.#sendTrailers();
       return;
     }
     this.endsOutput = true;
     if (this.waiting > 0) return;
     this.#localEnded = true;
     this.connection.endStream(this.id);
+  }
+
+  #sendTrailers(): void {
+    const block = this.connection.blocks.lines(this.#trailers);
+    this.#trailers = '';
+    this.sent += block.length + FRAME_HEAD;
+    this.endsOutput = this.#localEnded = true;
+    this.connection.sendHeaders(this.id, block, true);
   }
 
   #send(piece: Buffer, ends: boolean, borrowed: boolean): void {
@@ -146,6 +156,7 @@ export class Http2MemberStream implements MemberStream, SendingStream, Timed {
   onTurn(): void {
     if (this.#reader === undefined || this.waiting > 0) return;
     if (this.endsOutput) this.#localEnded = true;
+    else if (this.#trailers !== '') this.#sendTrailers();
     this.#releasePiece();
     this.#reader.onRoom();
   }
