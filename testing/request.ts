@@ -10,10 +10,10 @@
  */
 import type { ExplainNotes } from '../core/contract/explain.js';
 import { ApiError } from '../core/contract/control.js';
+import type { ClientConnection } from '../core/contract/client-connection.js';
 import {
   type BodySource,
   DONE,
-  type ClientConnection,
   type HttpRequest,
   type OpenSubrequest,
   type ResponseHeaders,

@@ -33,6 +33,8 @@ export interface ExchangePlan {
   /** Upstream name or `host:port`; known at compile time if constant. */
   readonly target: Template;
   readonly scheme: 'http' | 'https';
+  /** Of the directives of the module: `proxy`, `fastcgi`. Other modules know its calls by it. */
+  readonly prefix: string;
   /** In the error log. Default: `scheme`. */
   readonly shownScheme?: string;
   /** For `https`: settings and, by request, the name that the certificate has to be for. */

@@ -1,6 +1,8 @@
 /** Contract of the HTTP engine: requests, handlers, phases, scopes, variables. */
+import type { ClientConnection } from './client-connection.js';
 import type { Explainers, ExplainNotes } from './explain.js';
 import type { AttemptHandler } from './member-attempt.js';
+import type { Call, CallFailure } from './member-call.js';
 import type { BlockScope } from './scope.js';
 import type { Directives } from './spec.js';
 import type { Getter, GetterFamily, Template as EngineTemplate } from './template.js';
@@ -21,6 +23,9 @@ export type Result = number;
 /** The phases of a request in their order. `content` has one owner a location; header and body filters follow the response. */
 export const PHASES = ['post_read', 'server_rewrite', 'rewrite', 'preaccess', 'access', 'precontent'] as const;
 export type Phase = (typeof PHASES)[number];
+
+export type MemberCall = Call<BodySource>;
+type Answer = Result | Promise<Result> | void;
 
 /**
  * Synchronous; a promise only when it really waits: the request is parked until then, for `handler_timeout` at most. An exception, or a
@@ -57,7 +62,11 @@ export interface HttpHandlers extends Partial<Record<Phase, Handler>> {
    * Looks at the response of a member before anything of it is relayed, in the order of the modules. DECLINED, or nothing: it goes on. Any other
    * result, or `response.discard()`, drops the response, and the handler responds in its place, as a content handler does.
    */
-  memberResponse?: (request: HttpRequest, response: MemberResponse) => Result | Promise<Result> | void;
+  memberResponse?: (request: HttpRequest, response: MemberResponse) => Answer;
+  /** Looks at a request before a member is chosen, in the order of the modules. DECLINED, or nothing: it goes on. Else as a content handler. */
+  memberRequest?: (request: HttpRequest, call: MemberCall) => Answer;
+  /** Looks at a call that has failed. Results as of `memberRequest`. @param status that the client gets otherwise: 502, 504 */
+  memberFailure?: (request: HttpRequest, failure: CallFailure, status: number) => Answer;
   /** Looks at the attempts at members for a request, as they begin and end: for traces and figures. */
   memberAttempt?: AttemptHandler;
   /** After the response is sent or the client is gone. A promise is not waited for; its rejection is logged. */
@@ -254,94 +263,12 @@ export interface ResponseHeaders {
   appendTrailer(name: string, value: () => string): void;
 }
 
-/** One end of a connection. */
-export interface ConnectionEnd {
-  readonly address: string;
-  readonly port: number;
-}
-
-/** Content of a header of the PROXY protocol (`listen … proxy_protocol`). */
-export interface ProxyHeader {
-  /** The client of the proxy. Undefined: the proxy speaks for itself (LOCAL), or of something else than TCP over IP (UNKNOWN). */
-  readonly source: ConnectionEnd | undefined;
-  /** Where that client connected to. */
-  readonly destination: ConnectionEnd | undefined;
-  /** The TLVs of version 2 as bytes. */
-  readonly tlvs: Buffer;
-}
-
 /** Fields of the request that an upstream gets, where they differ from those of the client and of the configuration. */
 export interface UpstreamHeaders {
   /** Replaces all fields of that name by one. No effect on fields that frame the message, such as Content-Length and Connection. */
   set(name: string, value: string): void;
   /** The upstream gets no field of that name. */
   remove(name: string): void;
-}
-
-/** The certificate that a client has shown (`ssl_verify_client`). */
-export interface ClientCertificate {
-  /** Why it is not valid: OpenSSL's words. Undefined: an authority that the server trusts has signed it. */
-  readonly error: string | undefined;
-  /** Name of what it was verified against, see {@link TlsSettings.clientAuthority}. */
-  readonly authority: string;
-  /** In the form of RFC 2253: `CN=deploy,O=Example`. */
-  readonly subject: string;
-  readonly issuer: string;
-  /** Hexadecimal digits in capitals. */
-  readonly serial: string;
-  /** SHA-1 and SHA-256 of it in hexadecimal digits. */
-  readonly fingerprint: string;
-  readonly fingerprint256: string;
-  /** Epoch milliseconds of its begin and its end. */
-  readonly validFrom: number;
-  readonly validTo: number;
-  readonly pem: string;
-  /** Parts of the names as `subject` and `issuer` have them, in the order of the certificate; those of several values have `+` in between. */
-  readonly subjectParts: readonly string[];
-  readonly issuerParts: readonly string[];
-}
-
-/** Result of a TLS handshake. */
-export interface ConnectionTls {
-  /** `TLSv1.3`. */
-  readonly protocol: string;
-  /** As OpenSSL names it. */
-  readonly cipher: string;
-  readonly isReused: boolean;
-  readonly alpn: string | undefined;
-  /** Hexadecimal digits. Empty: the session has none, or has none yet. */
-  readonly sessionId: string;
-  /** The group of the key exchange by its number (RFC 8446, 4.2.7); 0: there was none. */
-  readonly group: number;
-  /** Offer of the client, as the `ClientHello` of `client-hello.ts` has it; empty: its hello could not be read. */
-  readonly offered: { readonly ciphers: string; readonly groups: string; readonly signatures: string };
-}
-
-/** The client's connection. */
-export interface ClientConnection {
-  readonly id: number;
-  /** Textual address; `unix:` for a unix socket. */
-  readonly remoteAddress: string;
-  readonly remotePort: number;
-  readonly localAddress: string;
-  readonly localPort: number;
-  readonly secure: boolean;
-  /** The host name that the client asked for in its TLS handshake with this server (SNI), in lower case. */
-  readonly serverName: string | undefined;
-  /** Undefined: it does not speak TLS with this server, or not yet. */
-  readonly tls: ConnectionTls | undefined;
-  /** Milliseconds since 1970 when it was accepted. */
-  readonly acceptedAt: number;
-  /** Requests read on it so far, this one included. */
-  readonly requests: number;
-  /** The present request was sent before the response to the one before it was complete. HTTP/2: false. */
-  readonly isPipelined: boolean;
-  /** Header of the PROXY protocol before its first request; undefined: nothing is expected there. */
-  readonly proxy: ProxyHeader | undefined;
-  /** The client's certificate. Undefined: it has shown none, or was not asked for one. */
-  readonly certificate: ClientCertificate | undefined;
-  /** Authority of certificates that the handshake requested: {@link TlsSettings.clientAuthority}. Undefined: it did not. */
-  readonly clientAuthority: string | undefined;
 }
 
 /**

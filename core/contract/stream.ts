@@ -1,6 +1,6 @@
 /** Contract of the stream engine: sessions, handlers, phases, scopes, variables. */
 import type { Address } from './address.js';
-import type { ClientConnection } from './http.js';
+import type { ClientConnection } from './client-connection.js';
 import type { BlockScope } from './scope.js';
 import type { Directives } from './spec.js';
 import type { Getter, GetterFamily, Template } from './template.js';

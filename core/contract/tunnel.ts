@@ -1,7 +1,8 @@
 /** Tunnels of CONNECT requests, to servers that clients name and to members of upstreams. */
 import type { ExchangePlan } from './exchanges.js';
 import type { ExplainNotes } from './explain.js';
-import type { ConnectionEnd, Handler, HttpRequest, Result } from './http.js';
+import type { ConnectionEnd } from './client-connection.js';
+import type { Handler, HttpRequest, Result } from './http.js';
 
 /** How a tunnel is opened. Times in milliseconds. */
 export interface TunnelPlan {

@@ -1,4 +1,4 @@
-import type { ClientCertificate, ConnectionEnd, ConnectionTls, ProxyHeader } from '../contract/http.js';
+import type { ClientCertificate, ConnectionEnd, ConnectionTls, ProxyHeader } from '../contract/client-connection.js';
 import type { ClientSocket } from './socket-user.js';
 
 /** A connection that a listener has accepted: its socket and what its preludes have found out, for the engine that serves it. */

@@ -1,6 +1,6 @@
 import type { TLSSocket } from 'node:tls';
 import type { ClientHello } from '../toolkit/client-hello.js';
-import type { ConnectionTls } from '../contract/http.js';
+import type { ConnectionTls } from '../contract/client-connection.js';
 
 /** Tag of the group in OpenSSL's form of a session (`SSL_SESSION_ASN1`): [19]. */
 const GROUP = 0xb3;

@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
-import type { ClientCertificate } from '../contract/http.js';
+import type { ClientCertificate } from '../contract/client-connection.js';
 import { depthOf } from './certificate-depth.js';
 
 /** Handle of Node beneath a TLSSocket: the only way to the result without a tls.Server around it (lib/_tls_wrap.js, onServerSocketSecure). */

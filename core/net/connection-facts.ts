@@ -1,4 +1,4 @@
-import type { ClientCertificate, ConnectionTls, ProxyHeader } from '../contract/http.js';
+import type { ClientCertificate, ConnectionTls, ProxyHeader } from '../contract/client-connection.js';
 import type { AcceptedConnection } from './accepted-connection.js';
 
 /** Facts about an accepted connection for modules, the same in both traffic engines. */

@@ -1,4 +1,4 @@
-import type { ConnectionEnd } from '../contract/http.js';
+import type { ConnectionEnd } from '../contract/client-connection.js';
 import { systemErrorText } from '../contract/system-error.js';
 import net, { isIPv4, type Server, type Socket } from 'node:net';
 import { setImmediate, setTimeout } from 'node:timers/promises';

@@ -57,6 +57,7 @@ export class Grpc {
     return {
       target: host,
       scheme,
+      prefix: 'grpc',
       shownScheme: scheme === 'https' ? 'grpcs' : 'grpc',
       defaultPort: 0,
       tls: { ...this.#tls.of(tlsScope(scope), scheme === 'https'), alpn: HTTP2 },

@@ -1,9 +1,9 @@
 import { rest, template, time, word } from '../../core/contract/args.js';
 import type { ExplainNotes } from '../../core/contract/explain.js';
 import { parseTime } from '../../core/contract/duration.js';
+import type { ConnectionEnd } from '../../core/contract/client-connection.js';
 import {
   DONE,
-  type ConnectionEnd,
   type Handler,
   type HttpHandlers,
   type HttpRequest,

@@ -1,5 +1,6 @@
 import type { CertificateScopes } from '../../contract/api-access.js';
-import type { ClientCertificate, Scope } from '../../contract/http.js';
+import type { ClientCertificate } from '../../contract/client-connection.js';
+import type { Scope } from '../../contract/http.js';
 import { Scopes, ScopeError, SCOPES_HINT } from './scopes.js';
 
 const FINGERPRINT = 'sha256:';

@@ -1,5 +1,6 @@
 import type { ApiAccessSettings } from '../../contract/api-access.js';
-import type { ClientCertificate, HttpRequest, Scope } from '../../contract/http.js';
+import type { ClientCertificate } from '../../contract/client-connection.js';
+import type { HttpRequest, Scope } from '../../contract/http.js';
 import { unauthorized } from './access-error.js';
 import { LocationCaller, type Caller, type Identity } from './caller.js';
 import { Certificates } from './certificate-scopes.js';

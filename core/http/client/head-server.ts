@@ -1,4 +1,4 @@
-import type { ClientConnection } from '../../contract/http.js';
+import type { ClientConnection } from '../../contract/client-connection.js';
 import { hostNameEnd, normalHostName } from '../../net/http1/host.js';
 import type { HeadLimits } from '../../net/http1/message-head.js';
 import { parseRequestHead, type RequestHead } from '../../net/http1/request-head.js';

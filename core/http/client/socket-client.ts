@@ -1,4 +1,4 @@
-import type { ClientConnection } from '../../contract/http.js';
+import type { ClientConnection } from '../../contract/client-connection.js';
 import type { AcceptedConnection } from '../../net/accepted-connection.js';
 import { ConnectionFacts } from '../../net/connection-facts.js';
 import type { Connection } from './connection.js';

@@ -1,4 +1,4 @@
-import type { ClientConnection } from '../../contract/http.js';
+import type { ClientConnection } from '../../contract/client-connection.js';
 import type { RequestListener } from '../request/client-stream.js';
 import type { HttpContext } from '../request/context.js';
 import { runLogHandlers } from '../request/log-handlers.js';

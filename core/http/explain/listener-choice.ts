@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { ClientConnection } from '../../contract/http.js';
+import type { ClientConnection } from '../../contract/client-connection.js';
 import { ExplainError } from '../../contract/explain.js';
 import { ArgError } from '../../contract/spec.js';
 import { parseListen } from '../../net/listen-options.js';

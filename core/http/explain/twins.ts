@@ -45,6 +45,8 @@ export class Twins {
       error: undefined,
       headerFilters: [],
       memberHandlers: [],
+      callHandlers: [],
+      callFailureHandlers: [],
       attemptHandlers: [],
       logHandlers: [],
     };

@@ -1,6 +1,7 @@
 import { formatAddress } from '../../contract/address.js';
 import type { ExplainNotes } from '../../contract/explain.js';
-import type { ConnectionEnd, Handler, HttpRequest, Result } from '../../contract/http.js';
+import type { ConnectionEnd } from '../../contract/client-connection.js';
+import type { Handler, HttpRequest, Result } from '../../contract/http.js';
 import { Tunnels } from '../../contract/tunnel.js';
 import type { MemberTunnelPlan, TunnelFacts, TunnelPlan } from '../../contract/tunnel.js';
 import { PeerConnection, type PeerUser } from '../../net/peer-connection.js';

@@ -25,6 +25,7 @@ import { Http1 } from './protocol/http1/http1.js';
 import { Http2Streams } from './protocol/http2/http2-streams.js';
 import { SerialStreams } from './protocol/serial-streams.js';
 import { TunnelStreams } from './protocol/tunnel-streams.js';
+import { askBefore, ModuleCall } from './module-call.js';
 import { ResponseFields } from './response-fields.js';
 import { responseSteps, TUNNEL_STEPS, type ResponseStep } from './response-steps.js';
 
@@ -202,10 +203,16 @@ export class ExchangeRoute implements MemberRoute {
     }
   }
 
-  #begin(request: HttpRequest, upstream: Upstream): Result {
+  #begin(request: HttpRequest, upstream: Upstream): Result | Promise<Result> {
     const own = request as Request;
     if (this.plan.passBody && own.body?.consumed === true) return rejectWithoutBody(own);
-    new Exchange(own, this, upstream, this.#method(own), upstreamTarget(own, this.plan.uri)).start();
+    const method = this.#method(own);
+    if (own.location.callHandlers.length === 0) return this.#exchange(own, upstream, method);
+    return askBefore(new ModuleCall(own, this, method), (call) => this.#exchange(own, upstream, call.method));
+  }
+
+  #exchange(request: Request, upstream: Upstream, method: string): Result {
+    new Exchange(request, this, upstream, method, upstreamTarget(request, this.plan.uri)).start();
     return DONE;
   }
 

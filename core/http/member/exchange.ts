@@ -11,6 +11,7 @@ import type { ResponseSource } from './response-flow.js';
 import type { Lender, RequestOwner } from '../request/client-stream.js';
 import type { Request } from '../request/request.js';
 import { RequestFeed } from './request-feed.js';
+import { askAfterFailure } from './module-call.js';
 import { askModules } from './module-steps.js';
 import { ResponseCopy } from './response-copy.js';
 import type { TunnelledExchange } from './tunnelled-exchange.js';
@@ -324,12 +325,13 @@ export class Exchange implements RequestOwner, MemberReader, QueueUser, Upstream
     this.#attempts.current?.failed(status);
     this.#release(true);
     if (covers(next, failure) && this.mayAskNext()) this.#next();
-    else this.#giveUp(status);
+    else this.#giveUp(status, failure);
   }
 
-  #giveUp(status: number): void {
+  #giveUp(status: number, failure = Failure.Error): void {
     this.#feed.returnBody();
     this.request.owner = undefined;
+    if (askAfterFailure(this.request, failure, status)) return;
     if (!this.request.finished) this.request.context.flow.reject(this.request, status);
   }
 

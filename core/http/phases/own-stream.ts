@@ -1,4 +1,4 @@
-import type { ClientConnection } from '../../contract/http.js';
+import type { ClientConnection } from '../../contract/client-connection.js';
 import type { Timed } from '../../net/timers.js';
 import type { ClientStream, Lender, RequestListener } from '../request/client-stream.js';
 import type { HttpContext } from '../request/context.js';

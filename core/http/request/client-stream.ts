@@ -1,13 +1,6 @@
 /** The other rooms as a request knows them: receivers of its response, and its owners. Interfaces only. */
-import type {
-  BodySource,
-  ClientConnection,
-  Handler,
-  OpenSubrequest,
-  ResponseBody,
-  Subrequest,
-  SubrequestOptions,
-} from '../../contract/http.js';
+import type { ClientConnection } from '../../contract/client-connection.js';
+import type { BodySource, Handler, OpenSubrequest, ResponseBody, Subrequest, SubrequestOptions } from '../../contract/http.js';
 import type { RequestServer } from '../site/virtual-server.js';
 import type { HttpVariables } from '../site/variables.js';
 import type { HttpContext } from './context.js';

@@ -1,4 +1,4 @@
-import type { ClientCertificate, ClientConnection, ConnectionTls, ProxyHeader } from '../../contract/http.js';
+import type { ClientCertificate, ClientConnection, ConnectionTls, ProxyHeader } from '../../contract/client-connection.js';
 
 /** The client of a request that came through a proxy: everything but its address is the proxy's connection. */
 export class ForwardedClient implements ClientConnection {

@@ -1,4 +1,4 @@
-import type { ClientConnection } from '../../contract/http.js';
+import type { ClientConnection } from '../../contract/client-connection.js';
 import type { ClientStream, RequestListener } from './client-stream.js';
 import type { HttpContext } from './context.js';
 import type { Request } from './request.js';

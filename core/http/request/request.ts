@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
+import type { ClientConnection } from '../../contract/client-connection.js';
 import {
   type BodySource,
-  type ClientConnection,
   DONE,
   type HttpRequest,
   type OpenSubrequest,

@@ -1,4 +1,4 @@
-import type { ClientConnection } from '../../contract/http.js';
+import type { ClientConnection } from '../../contract/client-connection.js';
 import type { ClientStream, Lender, RequestListener, RequestOwner, StreamFront, Tunnel } from '../request/client-stream.js';
 import type { HttpContext } from '../request/context.js';
 import type { Request } from '../request/request.js';

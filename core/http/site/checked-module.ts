@@ -32,6 +32,8 @@ const HANDLERS = {
     'limitsBody',
     'error',
     'autoRedirect',
+    'memberRequest',
+    'memberFailure',
     'memberResponse',
     'memberAttempt',
     'header',

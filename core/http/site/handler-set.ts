@@ -23,6 +23,8 @@ export class HandlerSet {
   readonly #explainers: Map<unknown, ExplainHandler> | undefined;
   readonly #log: Entry<NonNullable<HttpHandlers['log']>>[] = [];
   readonly memberHandlers: NonNullable<HttpHandlers['memberResponse']>[] = [];
+  readonly callHandlers: NonNullable<HttpHandlers['memberRequest']>[] = [];
+  readonly callFailureHandlers: NonNullable<HttpHandlers['memberFailure']>[] = [];
   readonly attemptHandlers: NonNullable<HttpHandlers['memberAttempt']>[] = [];
   /** Which module each of them came from: for the log. */
   readonly modules = new Map<unknown, string>();
@@ -58,6 +60,8 @@ export class HandlerSet {
     }
     if (handlers.header) this.#header.push({ order: order('header'), place, run: handlers.header });
     if (handlers.memberResponse) this.memberHandlers.push(handlers.memberResponse);
+    if (handlers.memberRequest) this.callHandlers.push(handlers.memberRequest);
+    if (handlers.memberFailure) this.callFailureHandlers.push(handlers.memberFailure);
     if (handlers.memberAttempt) this.attemptHandlers.push(handlers.memberAttempt);
     if (handlers.log) this.#log.push({ order: order('log'), place, run: handlers.log });
     if (handlers.content) this.#claim(manifest.name, handlers.content, directive);

@@ -107,6 +107,10 @@ export interface Location {
   readonly headerFilters: readonly NonNullable<HttpHandlers['header']>[];
   /** They look at the responses of members. */
   readonly memberHandlers: readonly NonNullable<HttpHandlers['memberResponse']>[];
+  /** They look at requests before a member is asked. */
+  readonly callHandlers: readonly NonNullable<HttpHandlers['memberRequest']>[];
+  /** They look at requests that no member has responded to. */
+  readonly callFailureHandlers: readonly NonNullable<HttpHandlers['memberFailure']>[];
   /** They look at the attempts at members. */
   readonly attemptHandlers: readonly NonNullable<HttpHandlers['memberAttempt']>[];
   readonly logHandlers: readonly NonNullable<HttpHandlers['log']>[];

@@ -155,6 +155,8 @@ export class UnitCompiler {
       error: handlers.error ?? whole?.error,
       headerFilters: handlers.headerFilters,
       memberHandlers: handlers.memberHandlers,
+      callHandlers: handlers.callHandlers,
+      callFailureHandlers: handlers.callFailureHandlers,
       attemptHandlers: handlers.attemptHandlers,
       logHandlers: handlers.logHandlers,
       modules: whole === undefined ? handlers.modules : new Map([...whole.modules, ...handlers.modules]),

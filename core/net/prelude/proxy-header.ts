@@ -1,6 +1,6 @@
 /** The PROXY protocol, versions 1 and 2 (haproxy's doc/proxy-protocol.txt): who speaks through the proxy in front of us. */
 import { isIP, SocketAddress } from 'node:net';
-import type { ProxyHeader } from '../../contract/http.js';
+import type { ProxyHeader } from '../../contract/client-connection.js';
 
 /** A header that was found, and the offset after it. */
 export interface ProxyHeaderFound {

@@ -1,4 +1,4 @@
-import type { ClientCertificate, ConnectionTls, ProxyHeader } from '../../contract/http.js';
+import type { ClientCertificate, ConnectionTls, ProxyHeader } from '../../contract/client-connection.js';
 import type { SessionClient } from '../../contract/stream.js';
 
 /** A client with another address than the one that is connected. */

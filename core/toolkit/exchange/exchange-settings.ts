@@ -10,6 +10,7 @@ import { SharedSettings } from './shared-settings.js';
 /** Parts of a plan that do not depend on the protocol. */
 export type CommonPlan = Pick<
   ExchangePlan,
+  | 'prefix'
   | 'bind'
   | 'passFields'
   | 'passBody'
@@ -57,6 +58,7 @@ export class ExchangeSettings<const P extends string> {
   plan(scope: ExchangeScope<P>, pass: string): CommonPlan {
     const conf = this.#confOf(scope);
     return {
+      prefix: this.prefix,
       bind: this.#source(conf, scope),
       passFields: conf.pass_request_headers,
       passBody: conf.pass_request_body,

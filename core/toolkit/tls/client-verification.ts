@@ -1,7 +1,7 @@
 /** Certificates of clients (ssl_verify_client): what a server asks for, and what becomes of requests without it. */
 import { choice, number } from '../../contract/args.js';
 import { file, type ConfFile } from '../../contract/file.js';
-import type { ClientConnection } from '../../contract/http.js';
+import type { ClientConnection } from '../../contract/client-connection.js';
 import type { TlsSettings } from '../../contract/manifest.js';
 import type { InputFile } from '../../contract/resource.js';
 import type { BlockScope } from '../../contract/scope.js';

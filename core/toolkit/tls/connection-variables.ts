@@ -1,5 +1,5 @@
 /** Result of the TLS handshake with a client, in the variables of both engines. */
-import type { ClientConnection, ConnectionTls } from '../../contract/http.js';
+import type { ClientConnection, ConnectionTls } from '../../contract/client-connection.js';
 import type { Getter } from '../../contract/template.js';
 import { cipherNames, groupNames, signatureNames } from './hello-names.js';
 

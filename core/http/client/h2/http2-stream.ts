@@ -1,4 +1,4 @@
-import type { ClientConnection } from '../../../contract/http.js';
+import type { ClientConnection } from '../../../contract/client-connection.js';
 import { RESPONSE_EARNS } from '../../../net/http2/flood-guard.js';
 import { ErrorCode, Http2Error, LARGEST_WINDOW } from '../../../net/http2/protocol.js';
 import type { Timed } from '../../../net/timers.js';

@@ -1,0 +1,22 @@
+/** Responding in the place of a member, as a cache does. */
+
+/** One request that is about to be sent to a member, or was. The same object for all that happens to it. `Body` is {@link BodySource}. */
+export interface Call<Body> {
+  /** Prefix of the directives of its location: `proxy`, `fastcgi`. */
+  readonly prefix: string;
+  /** Field names of responses, lower case, that have no effect (`proxy_ignore_headers`). */
+  readonly ignored: ReadonlySet<string>;
+  /** The method that the member gets. To be changed before it is asked. */
+  method: string;
+  /**
+   * Responds as if a member had sent this: fields are hidden and rewritten as the location says, and variables such as `$upstream_http_x` have
+   * them. For a call that no member is asked for, and for one that has failed or whose response was discarded.
+   * @param head status line and field lines, each with its CRLF, and an empty line; bytes as latin1
+   * @param body closed by the engine. Its length is the Content-Length
+   * @returns DONE @throws TypeError if the head is malformed
+   */
+  respond(head: string, body: Body): number;
+}
+
+/** The reason why no member has responded, in the words of `proxy_next_upstream`. `error` also where there is none to ask. */
+export type CallFailure = 'error' | 'timeout' | 'invalid_header';
