@@ -1,6 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import { answers } from './http-probe.js';
 import type { Lab } from './lab.js';
 import { lines, nginxOnly } from './nginx-config.js';
@@ -10,6 +11,11 @@ import { OVER_HTTP2 } from './site.js';
 
 export const SMALL_BODY = 1024;
 export const LARGE_BODY = 10 * 2 ** 20;
+
+/** Paths of a text, and of the first compressed; the size of the texts is that of the name. */
+export const TEXT_10K = '/text-10k';
+export const TEXT_100K = '/text-100k';
+export const PACKED_10K = '/packed-10k';
 
 export interface BackendShape {
   readonly cores: readonly number[];
@@ -26,7 +32,7 @@ export interface Backend {
 }
 
 /**
- * Starts the backend of the server under test: `/1k` and `/10m` are bodies of that size from memory, `/address` the
+ * Starts the backend of the server under test: `/1k` and `/10m` are bodies of that size from memory, {@link TEXT_10K} and its like texts, `/address` the
  * address of the backend that the request arrived at. It is nginx, or a small server in Node where nginx is missing.
  */
 export async function startBackend(lab: Lab, shape: BackendShape): Promise<Backend> {
@@ -63,10 +69,29 @@ function nginxBackend(lab: Lab, nginx: string, shape: BackendShape, [port, http2
       `location = ${OVER_HTTP2} { return 200 "${'x'.repeat(SMALL_BODY)}"; }`,
       `location = /1k { return 200 "${'x'.repeat(SMALL_BODY)}"; }`,
       'location = /address { return 200 $server_addr; }',
+      `location = ${PACKED_10K} { add_header Content-Encoding gzip; }`,
       '} }',
     ]),
   });
-  const largeBody = join(lab.dir, '10m');
-  if (!existsSync(largeBody)) writeFileSync(largeBody, Buffer.alloc(LARGE_BODY, 'x'));
+  if (!existsSync(join(lab.dir, '10m'))) writeBodies(lab.dir);
   return [nginx, '-p', dir, '-e', 'error.log', '-c', 'nginx.conf'];
+}
+
+function writeBodies(dir: string): void {
+  writeFileSync(join(dir, '10m'), Buffer.alloc(LARGE_BODY, 'x'));
+  writeFileSync(join(dir, TEXT_100K), text(102_400));
+  writeFileSync(join(dir, TEXT_10K), text(10_240));
+  writeFileSync(join(dir, PACKED_10K), gzipSync(text(10_240)));
+}
+
+/** A page as web applications make them, of which gzip leaves a fifth or less: the same in every run. */
+function text(bytes: number): string {
+  let page = '';
+  let state = 1;
+  const next = (): number => (state = (state * 48_271) % 2_147_483_647);
+  while (page.length < bytes) {
+    const [id, size] = [next() % 100_000, next() % 5000];
+    page += `<li class="item item-${id % 7}"><a href="/products/${id}">Product ${id.toString(36)}</a> <span class="price">${size}</span></li>\n`;
+  }
+  return page.slice(0, bytes);
 }

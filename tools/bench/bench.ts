@@ -8,6 +8,7 @@ import { describeCores } from './cores.js';
 import { withEarlier } from './earlier.js';
 import { describeMachine } from './machine.js';
 import { type Options, parseOptions, usage } from './options.js';
+import { measurePairs } from './pairs.js';
 import { profileServer } from './profile.js';
 import { describeMissing, findPrograms, installMissing, type Programs } from './programs.js';
 import { report, type Run } from './report.js';
@@ -47,6 +48,17 @@ async function main(): Promise<number> {
   if (options.profile !== undefined) {
     say(await profileServer(lab, options.profile, options.profileOut));
     return 0;
+  }
+  if (options.pairs !== undefined) {
+    const { text, faults } = await measurePairs(lab, {
+      name: options.pairs,
+      pairs: options.rounds,
+      base: options.base,
+      quick: options.quick,
+      progress: say,
+    });
+    for (const line of [`\n${text}`, ...faults.map((fault) => `INVALID: ${fault}`)]) say(line);
+    return faults.length > 0 ? 1 : 0;
   }
   if (options.soak !== undefined) {
     const { text, grows } = await soak(lab, options.soak, say);

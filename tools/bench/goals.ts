@@ -91,6 +91,15 @@ const goals: readonly Goal[] = [
     limit: 1.2,
     unit: '× nginx',
   },
+  {
+    text: '10 KB of text, compressed: CPU per request',
+    scenario: 'gzip',
+    key: 'cpu',
+    kind: 'ratio',
+    compare: 'at most',
+    limit: 1.3,
+    unit: '× nginx',
+  },
   { text: 'Idle keep-alive connection', scenario: 'idle', key: 'each', kind: 'figure', compare: 'at most', limit: 8, unit: 'KiB' },
   ...['640', '2400', '9600'].map((rate): Goal => ({
     text: `${rate} requests/s: CPU per request`,

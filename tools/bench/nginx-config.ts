@@ -1,4 +1,14 @@
-import { CACHED_FILES, FILES, MAX_CONNECTIONS, type Site, UPSTREAM_KEEPALIVE, OWN_ANSWER, OWN_BODY } from './site.js';
+import {
+  CACHED_FILES,
+  COMPRESSED,
+  DECOMPRESSED,
+  FILES,
+  MAX_CONNECTIONS,
+  type Site,
+  UPSTREAM_KEEPALIVE,
+  OWN_ANSWER,
+  OWN_BODY,
+} from './site.js';
 
 /** Lines that only one of the servers of this language needs. */
 export interface Additions {
@@ -64,11 +74,11 @@ function httpBlock(site: Site, listen: readonly string[], additions: Additions):
     `        listen ${listen.join(' ')};`,
     ...tlsLines(site),
     ...(additions.server ?? []).map((line) => `        ${line}`),
-    '        location / {',
-    '            proxy_pass http://backend;',
-    '            proxy_http_version 1.1;',
-    '            proxy_set_header Connection "";',
-    '        }',
+    '        proxy_http_version 1.1;',
+    '        proxy_set_header Connection "";',
+    '        location / { proxy_pass http://backend; }',
+    `        location ${COMPRESSED}/ { proxy_pass http://backend/; gzip on; gzip_types text/plain; }`,
+    `        location ${DECOMPRESSED}/ { proxy_pass http://backend/; gunzip on; }`,
     `        location = ${OWN_ANSWER} { return 200 "${OWN_BODY}"; }`,
     `        location ${FILES} { alias ${site.files}/; }`,
     `        location ${CACHED_FILES} { alias ${site.files}/; open_file_cache max=1000; }`,

@@ -6,8 +6,8 @@ export const usage = `Usage: npm run bench -- [options]
 
   --quick           one short round: shows that the benchmark works, not what the servers can do
   --rounds N        rounds of every measurement (default 5)
-  --only a,b        only these measurements: 1k, h2-member, 10m, conn, tls, h2, static-1k, cached-1k, static-10m, stream-rtt, stream-gb,
-                    640rps, 2400rps, 9600rps, idle, start, workers, members, locations, changes,
+  --only a,b        only these measurements: 1k, h2-member, 10m, conn, tls, h2, static-1k, cached-1k, static-10m, gzip, stream-rtt,
+                    stream-gb, 640rps, 2400rps, 9600rps, idle, start, workers, members, locations, changes,
                     change-rate, pick-METHOD (pick-round-robin, pick-hash, …)
   --servers a,b     the servers to measure (default srv,nginx,haproxy; there is nginx-sendfile as well)
   --ours NAME       put another server in the place of srv; "--ours nginx" measures nginx against itself,
@@ -17,6 +17,9 @@ export const usage = `Usage: npm run bench -- [options]
   --write FILE      write the report here (default docs/benchmarks.md, and only after a complete run)
   --dir FOLDER      where the temporary folder is made (default: the system's)
   --install         install what is missing with apt-get (needs root on Debian)
+  --pairs NAME      measure srv and nginx under one load (1k, gzip, …) in turns of 2 s; the median of the ratios
+                    of the pairs counts, --rounds is their number (default 10). For a busy machine
+  --base DIR        with --pairs: another build of srv in the place of nginx, a folder where \`npm run build\` ran
   --profile NAME    profile srv under one load (1k, static-10m, …) and print where its time goes
   --profile-out DIR keep the .cpuprofile files of --profile
   soak              load srv with all kinds of traffic in turn and tell how its memory grows
@@ -36,12 +39,18 @@ export interface Options {
   readonly write: string | undefined;
   readonly dir: string;
   readonly install: boolean;
+  /** Name of a load, or undefined. */
+  readonly pairs: string | undefined;
+  readonly base: string | undefined;
   readonly profile: string | undefined;
   readonly profileOut: string | undefined;
   /** Minutes of a soak test, or undefined when none is wanted. */
   readonly soak: number | undefined;
   readonly help: boolean;
 }
+
+const roundsOfReport = { full: 5, quick: 1 };
+const roundsOfPairs = { full: 10, quick: 2 };
 
 /** Reads the command line. Throws an error with a text for the user when it makes no sense. */
 export function parseOptions(args: readonly string[]): Options {
@@ -59,15 +68,18 @@ export function parseOptions(args: readonly string[]): Options {
       write: { type: 'string' },
       dir: { type: 'string', default: tmpdir() },
       install: { type: 'boolean', default: false },
+      pairs: { type: 'string' },
+      base: { type: 'string' },
       profile: { type: 'string' },
       'profile-out': { type: 'string' },
       minutes: { type: 'string', default: '10' },
       help: { type: 'boolean', default: false },
     },
   });
+  if (values.base !== undefined && values.pairs === undefined) throw new Error('--base needs --pairs');
   return {
     quick: values.quick,
-    rounds: parseRounds(values.rounds, values.quick),
+    rounds: parseRounds(values.rounds, values.pairs === undefined ? roundsOfReport : roundsOfPairs, values.quick),
     only: values.only === undefined ? undefined : names(values.only),
     servers: names(values.servers),
     ours: values.ours,
@@ -76,6 +88,8 @@ export function parseOptions(args: readonly string[]): Options {
     write: values.write,
     dir: values.dir,
     install: values.install,
+    pairs: values.pairs,
+    base: values.base,
     profile: values.profile,
     profileOut: values['profile-out'],
     soak: parseSoak(positionals, values.minutes),
@@ -83,8 +97,8 @@ export function parseOptions(args: readonly string[]): Options {
   };
 }
 
-function parseRounds(text: string | undefined, quick: boolean): number {
-  if (text === undefined) return quick ? 1 : 5;
+function parseRounds(text: string | undefined, defaults: { full: number; quick: number }, quick: boolean): number {
+  if (text === undefined) return quick ? defaults.quick : defaults.full;
   const rounds = Number(text);
   if (!Number.isInteger(rounds) || rounds < 1) throw new Error(`--rounds needs a whole number of at least 1, not "${text}"`);
   return rounds;

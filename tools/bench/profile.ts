@@ -4,9 +4,9 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Lab } from './lab.js';
 import { withSite } from './running-site.js';
-import { drive, trafficObstacle, traffics } from './scenarios/throughput.js';
 import { srvServer } from './servers.js';
 import { table } from './table.js';
+import { drive, trafficNamed, trafficObstacle, trafficShape } from './traffic.js';
 
 const SHOWN_FUNCTIONS = 30;
 
@@ -41,15 +41,14 @@ export interface FunctionTime {
  * @param keep folder that the profiles are copied to
  */
 export async function profileServer(lab: Lab, name: string, keep: string | undefined): Promise<string> {
-  const traffic = traffics.find((candidate) => candidate.name === name);
-  if (traffic === undefined) throw new Error(`--profile takes one of ${traffics.map((known) => known.name).join(', ')}`);
+  const traffic = trafficNamed('--profile', name);
   const obstacle = trafficObstacle(lab, traffic);
   if (obstacle !== undefined) throw new Error(obstacle);
 
   const dir = lab.folder({});
   const faults: string[] = [];
   const server = srvServer(['--cpu-prof', `--cpu-prof-dir=${dir}`]);
-  const load = await withSite(lab, server, { tls: traffic.tls === true, http2: traffic.streams !== undefined }, faults, (site) =>
+  const load = await withSite(lab, server, trafficShape(traffic), faults, (site) =>
     drive(lab, traffic, site, lab.pace.warmUpSeconds + lab.pace.seconds),
   );
   const files = readdirSync(dir).filter((file) => file.endsWith('.cpuprofile'));
@@ -65,7 +64,8 @@ export async function profileServer(lab: Lab, name: string, keep: string | undef
 
 /** Time that functions spent themselves, without those they called. The longest first. */
 export function selfTimes(profile: CpuProfile): FunctionTime[] {
-  return bookTimes(profile, new Map(profile.nodes.map((node) => [node.id, label(node)])));
+  const places = new SourcePlaces();
+  return bookTimes(profile, new Map(profile.nodes.map((node) => [node.id, places.label(node)])));
 }
 
 /**
@@ -74,10 +74,11 @@ export function selfTimes(profile: CpuProfile): FunctionTime[] {
  */
 export function sourceTimes(profile: CpuProfile): FunctionTime[] {
   const labels = new Map<number, string>();
+  const places = new SourcePlaces();
   for (const node of profile.nodes) {
     // A node is before its children, so the label of its nearest caller is known.
     const own = labels.get(node.id);
-    const booked = own === undefined || isSource(node) ? label(node) : own;
+    const booked = own === undefined || isSource(node) ? places.label(node) : own;
     labels.set(node.id, booked);
     for (const child of node.children ?? []) labels.set(child, booked);
   }
@@ -126,22 +127,35 @@ function readProfile(path: string): CpuProfile {
   return JSON.parse(readFileSync(path, 'utf8')) as CpuProfile;
 }
 
-function label({ callFrame }: ProfileNode): string {
-  const name = callFrame.functionName === '' ? '(anonymous)' : callFrame.functionName;
-  return callFrame.url === '' ? name : `${name} ${place(callFrame)}`;
+/** Places in the TypeScript sources. Each source map is read once: that of the bundle has megabytes. */
+class SourcePlaces {
+  readonly #maps = new Map<string, SourceMap | undefined>();
+
+  label({ callFrame }: ProfileNode): string {
+    const name = callFrame.functionName === '' ? '(anonymous)' : callFrame.functionName;
+    return callFrame.url === '' ? name : `${name} ${this.#place(callFrame)}`;
+  }
+
+  /** The line of the TypeScript source where there is a source map, else that of the file. */
+  #place({ url, lineNumber, columnNumber }: ProfileNode['callFrame']): string {
+    if (!url.startsWith('file:')) return `${url}:${lineNumber + 1}`;
+    const file = fileURLToPath(url);
+    const origin = this.#map(`${file}.map`)?.findEntry(lineNumber, columnNumber);
+    const shown = relative(fileURLToPath(new URL('../..', import.meta.url)), file);
+    if (origin === undefined || !('originalLine' in origin)) return `${shown}:${lineNumber + 1}`;
+    return `${sourceName(shown, origin.originalSource)}:${origin.originalLine + 1}`;
+  }
+
+  #map(path: string): SourceMap | undefined {
+    const known = this.#maps.get(path);
+    if (known !== undefined || this.#maps.has(path)) return known;
+    const map = existsSync(path) ? new SourceMap(JSON.parse(readFileSync(path, 'utf8')) as SourceMapPayload) : undefined;
+    this.#maps.set(path, map);
+    return map;
+  }
 }
 
-/** The line of the TypeScript source where there is a source map, else that of the file. */
-function place({ url, lineNumber, columnNumber }: ProfileNode['callFrame']): string {
-  if (!url.startsWith('file:')) return `${url}:${lineNumber + 1}`;
-  const file = fileURLToPath(url);
-  const map = sourceMap(`${file}.map`)?.findEntry(lineNumber, columnNumber);
-  const shown = relative(fileURLToPath(new URL('../..', import.meta.url)), file);
-  return map !== undefined && 'originalLine' in map
-    ? `${shown.replace(/\.js$/, '.ts')}:${map.originalLine + 1}`
-    : `${shown}:${lineNumber + 1}`;
-}
-
-function sourceMap(path: string): SourceMap | undefined {
-  return existsSync(path) ? new SourceMap(JSON.parse(readFileSync(path, 'utf8')) as SourceMapPayload) : undefined;
+/** Of a file of the bundle, which has many sources: the name of the source; of any other file, its own. */
+function sourceName(file: string, source: string): string {
+  return file.startsWith('bundle') ? source.replace(/^(?:\.\.\/)+/, '') : file.replace(/\.js$/, '.ts');
 }

@@ -29,12 +29,15 @@ function memberHttp2({ backendHttp2, stream }: Site): Additions {
   };
 }
 
-/** @param nodeOptions options of Node itself, for profiling */
-export function srvServer(nodeOptions: readonly string[] = []): ServerKind {
+/**
+ * @param nodeOptions options of Node itself, for profiling
+ * @param entry another build's {@link srvEntry}
+ */
+export function srvServer(nodeOptions: readonly string[] = [], entry: string = srvEntry): ServerKind {
   return {
     name: 'srv',
     files: (site) => ({ 'conf/srv.conf': nginxConfig(site, memberHttp2(site)) }),
-    command: (dir) => [process.execPath, ...nodeOptions, srvEntry, '-p', dir, '-c', 'conf/srv.conf'],
+    command: (dir) => [process.execPath, ...nodeOptions, entry, '-p', dir, '-c', 'conf/srv.conf'],
     quit: 'SIGTERM',
   };
 }

@@ -39,3 +39,9 @@ export const OVER_HTTP2 = '/two';
 /** Path that the server serves itself, with 1 KB, so that a server of several workers is not held up by a backend. */
 export const OWN_ANSWER = '/own';
 export const OWN_BODY = 'x'.repeat(1024);
+
+/** Path of the backend's responses, compressed on the way to the client. */
+export const COMPRESSED = '/compressed';
+
+/** Path of the backend's responses, decompressed on the way to the client. */
+export const DECOMPRESSED = '/decompressed';

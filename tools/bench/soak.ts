@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs';
 import type { Lab } from './lab.js';
 import { type RunningSite, withSite } from './running-site.js';
-import { drive, trafficObstacle, traffics, type Traffic } from './scenarios/throughput.js';
 import { srvServer } from './servers.js';
 import { table } from './table.js';
+import { drive, type Traffic, trafficObstacle, traffics } from './traffic.js';
 import { residentBytes } from './usage.js';
 
 /** Each kind of load in turn for as long. */

@@ -1,0 +1,236 @@
+import { existsSync } from 'node:fs';
+import { LARGE_BODY, PACKED_10K, SMALL_BODY, TEXT_100K, TEXT_10K } from './backend.js';
+import { negotiatedCipher } from './certificate.js';
+import { loadHttp2 } from './h2load.js';
+import type { Lab } from './lab.js';
+import { type Load, load, type LoadShape } from './load.js';
+import { NGINX_STREAM_MODULE } from './nginx-stream.js';
+import type { RunningSite, SiteShape } from './running-site.js';
+import { CACHED_FILES, COMPRESSED, DECOMPRESSED, FILES, OVER_HTTP2 } from './site.js';
+
+/** The same cipher for every server, or the comparison is one of ciphers. It is what OpenSSL prefers on both sides. */
+const CIPHER = 'TLSv1.3 TLS_AES_256_GCM_SHA384';
+
+const GIB = 2 ** 30;
+
+/** Requests of wrk, or h2load. */
+export interface Traffic {
+  readonly name: string;
+  readonly title: string;
+  readonly how: string;
+  readonly path: string;
+  readonly connections: number;
+  /** Bytes of a whole response body. */
+  readonly body: number;
+  readonly headers?: readonly string[];
+  readonly tls?: boolean;
+  /** Servers that cannot do it. */
+  readonly without?: readonly string[];
+  /** HTTP/2 without TLS, with as many requests at once on each connection. */
+  readonly streams?: number;
+  /** The connections are passed on by the stream module. */
+  readonly stream?: boolean;
+  /** The backend needs more than `/1k` and `/10m`. */
+  readonly needsTexts?: boolean;
+  /** Processor time is divided by requests or by bytes. */
+  readonly per: 'request' | 'GiB';
+  /** Not part of the report: measured with --pairs and --profile. */
+  readonly isUnreported?: boolean;
+}
+
+/** As srv and nginx have it; haproxy has a language of its own for it. */
+const gzipTraffic = {
+  connections: 64,
+  headers: ['Accept-Encoding: gzip'],
+  without: ['haproxy'],
+  needsTexts: true,
+  per: 'request',
+} as const;
+
+export const traffics: readonly Traffic[] = [
+  {
+    name: '1k',
+    title: '1 KB proxied, keep-alive',
+    how: '64 connections, a body of 1 KB from the backend.',
+    path: '/1k',
+    connections: 64,
+    body: SMALL_BODY,
+    per: 'request',
+  },
+  {
+    name: 'h2-member',
+    title: '1 KB proxied, HTTP/2 to the member',
+    how: '64 connections of clients, a body of 1 KB from the backend; srv speaks HTTP/2 with it, the others HTTP/1 over kept connections.',
+    path: OVER_HTTP2,
+    connections: 64,
+    body: SMALL_BODY,
+    per: 'request',
+  },
+  {
+    name: '10m',
+    title: '10 MB proxied',
+    how: '8 connections, a body of 10 MB from the backend; nothing is written to temporary files.',
+    path: '/10m',
+    connections: 8,
+    body: LARGE_BODY,
+    per: 'GiB',
+  },
+  {
+    name: 'conn',
+    title: 'New connection for each request',
+    how: '64 at a time, `Connection: close`, 1 KB; connections to the backend are kept.',
+    path: '/1k',
+    connections: 64,
+    body: SMALL_BODY,
+    headers: ['Connection: close'],
+    per: 'request',
+  },
+  {
+    name: 'tls',
+    title: 'TLS, keep-alive',
+    how: `64 connections, 1 KB; the same ECDSA P-256 certificate and ${CIPHER} for all, which is checked.`,
+    path: '/1k',
+    connections: 64,
+    body: SMALL_BODY,
+    tls: true,
+    per: 'request',
+  },
+  {
+    name: 'static-1k',
+    title: 'File of 1 KB, keep-alive',
+    how: '64 connections; everything about files as by default: no sendfile, no open_file_cache.',
+    path: `${FILES}1k`,
+    connections: 64,
+    body: SMALL_BODY,
+    without: ['haproxy'],
+    per: 'request',
+  },
+  {
+    name: 'cached-1k',
+    title: 'File of 1 KB with open_file_cache',
+    how: '64 connections, `open_file_cache max=1000`.',
+    path: `${CACHED_FILES}1k`,
+    connections: 64,
+    body: SMALL_BODY,
+    without: ['haproxy'],
+    per: 'request',
+  },
+  {
+    name: 'static-10m',
+    title: 'File of 10 MB',
+    how: '8 connections; everything about files as by default: no sendfile, no open_file_cache.',
+    path: `${FILES}10m`,
+    connections: 8,
+    body: LARGE_BODY,
+    without: ['haproxy'],
+    per: 'GiB',
+  },
+  {
+    ...gzipTraffic,
+    name: 'gzip',
+    title: '10 KB of text proxied, compressed',
+    how: '64 connections, `gzip on`, a text of 10 KB from the backend that becomes about 2 KB.',
+    path: `${COMPRESSED}${TEXT_10K}`,
+    body: 1024,
+  },
+  {
+    ...gzipTraffic,
+    name: 'gzip-100k',
+    title: '100 KB of text proxied, compressed',
+    how: '64 connections, `gzip on`, a text of 100 KB from the backend.',
+    path: `${COMPRESSED}${TEXT_100K}`,
+    body: 10_240,
+    isUnreported: true,
+  },
+  {
+    ...gzipTraffic,
+    name: 'gunzip',
+    title: '10 KB of text proxied, decompressed',
+    how: '64 connections, `gunzip on`, a compressed text of 10 KB from the backend.',
+    path: `${DECOMPRESSED}${PACKED_10K}`,
+    headers: [],
+    body: 10_240,
+    isUnreported: true,
+  },
+  {
+    name: 'h2',
+    title: 'HTTP/2, without TLS',
+    how: '8 connections with 8 requests each at a time, 1 KB from the backend, which is spoken to by HTTP/1.1.',
+    path: '/1k',
+    connections: 8,
+    streams: 8,
+    body: SMALL_BODY,
+    per: 'request',
+  },
+  {
+    name: 'stream-rtt',
+    title: 'TCP, small round trips',
+    how: '64 connections over the stream module, a request and a response of 1 KB each round trip.',
+    path: '/1k',
+    connections: 64,
+    body: SMALL_BODY,
+    stream: true,
+    per: 'request',
+  },
+  {
+    name: 'stream-gb',
+    title: 'TCP, large data',
+    how: '8 connections over the stream module, 10 MB at a time.',
+    path: '/10m',
+    connections: 8,
+    body: LARGE_BODY,
+    stream: true,
+    per: 'GiB',
+  },
+];
+
+/** Throws if there is no such load, with the names of all. */
+export function trafficNamed(option: string, name: string): Traffic {
+  const traffic = traffics.find((candidate) => candidate.name === name);
+  if (traffic === undefined) throw new Error(`${option} takes one of ${traffics.map((known) => known.name).join(', ')}, not "${name}"`);
+  return traffic;
+}
+
+/** The site that it needs. */
+export function trafficShape({ tls, streams, stream }: Traffic): SiteShape {
+  return { tls: tls === true, http2: streams !== undefined, stream: stream === true };
+}
+
+/** Names of servers that cannot do it. */
+export function serversWithout({ without, stream }: Traffic): readonly string[] {
+  if (stream !== true) return without ?? [];
+  return existsSync(NGINX_STREAM_MODULE) ? ['nginx-sendfile'] : ['nginx-sendfile', 'nginx'];
+}
+
+/** Why this traffic cannot be made here. */
+export function trafficObstacle(lab: Lab, traffic: Traffic): string | undefined {
+  if (traffic.streams !== undefined) return lab.programs.h2load === undefined ? 'h2load is missing' : undefined;
+  if (lab.programs.wrk === undefined) return 'wrk is missing';
+  if (traffic.needsTexts === true && lab.programs.nginx === undefined) return 'nginx is missing, the backend that has texts';
+  return traffic.tls === true && lab.programs.openssl === undefined ? 'openssl is missing' : undefined;
+}
+
+/** Loads the site for some seconds. */
+export async function drive(lab: Lab, traffic: Traffic, site: RunningSite, seconds: number): Promise<Load> {
+  const shape: LoadShape = { url: site.origin + traffic.path, connections: traffic.connections, seconds, cores: lab.cores.load };
+  if (traffic.streams !== undefined) return loadHttp2(lab, { ...shape, streams: traffic.streams });
+  return load(lab, traffic.headers === undefined ? shape : { ...shape, headers: traffic.headers });
+}
+
+/** Requests, or GiB. */
+export function workOf(traffic: Traffic, { requests, bytes }: Load): number {
+  return traffic.per === 'GiB' ? bytes / GIB : requests;
+}
+
+/** Reasons why a load is worthless. Whole responses only: a server that sends less than the body works less. */
+export function loadFaults(traffic: Traffic, result: Load): string[] {
+  const isShort = result.bytes < result.requests * traffic.body;
+  return [...result.faults, ...(isShort ? ['responses were shorter than the body'] : [])];
+}
+
+/** Reasons why the site cannot be compared with others. */
+export async function siteFaults(traffic: Traffic, site: RunningSite): Promise<string[]> {
+  if (traffic.tls !== true) return [];
+  const cipher = await negotiatedCipher(site.port);
+  return cipher === CIPHER ? [] : [`spoke ${cipher} instead of ${CIPHER}`];
+}
