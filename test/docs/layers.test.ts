@@ -148,9 +148,6 @@ test('a group is found', (t) => {
   t.deepEqual(groupsIn(new Map(Object.entries(edges).map(([name, next]) => [name, new Set(next)]))), [['a', 'b', 'c']]);
 });
 
-/** The request and its body know each other: to become fewer. */
-const LARGER = new Map([['core/http/request/body-collector.ts', 12]]);
-
 test('no more than five files know each other in a circle, types as well', (t) => {
   const groups = ['core', 'modules'].flatMap((folder) =>
     groupsIn(
@@ -162,7 +159,7 @@ test('no more than five files know each other in a circle, types as well', (t) =
     ),
   );
   t.deepEqual(
-    groups.filter((group) => group.length > (LARGER.get(group[0] ?? '') ?? 5)),
+    groups.filter((group) => group.length > 5),
     [],
   );
 });

@@ -3,10 +3,10 @@ import { setImmediate } from 'node:timers/promises';
 import test from 'ava';
 import * as fc from 'fast-check';
 import { BodyStore, type StoreWriter } from '../../core/http/request/body-store.js';
-import type { Lender } from '../../core/http/request/client-stream.js';
-import type { Request } from '../../core/http/request/request.js';
+import type { Lender } from '../../core/http/request/lender.js';
 import type { StoreReader, StoreSink } from '../../core/http/request/store-reader.js';
 import { type FilePlan, type StorePlan, TemporaryPath } from '../../core/http/site/temporary-path.js';
+import type { StoreOwner } from '../../core/http/request/temporary-file.js';
 import { ReadBuffers } from '../../core/net/buffers.js';
 import { tempFolder } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
@@ -24,13 +24,13 @@ class Surroundings {
   readonly logged: string[] = [];
   held = 0;
   #files = 0;
-  readonly request: Request;
+  readonly request: StoreOwner;
 
   constructor() {
     const { buffers } = this;
     const log = { write: (_: string, text: string): void => void this.logged.push(text) };
     const context = { buffers, log, nextTemporaryFile: (): number => ++this.#files };
-    this.request = { context } as unknown as Request;
+    this.request = { context } as unknown as StoreOwner;
     const count = buffers.count.bind(buffers);
     buffers.count = (difference): void => {
       this.held += difference;

@@ -5,7 +5,7 @@ import type { PeerConnection } from '../../net/peer-connection.js';
 import type { TlsClient } from '../../net/tls-client.js';
 import type { Peer } from '../../upstream/peer.js';
 import type { Upstream } from '../../upstream/upstream.js';
-import type { Lender } from '../request/client-stream.js';
+import type { Lender } from '../request/lender.js';
 import type { HttpContext } from '../request/context.js';
 
 /** The member, and the kind of connection. */

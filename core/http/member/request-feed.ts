@@ -58,7 +58,7 @@ export class RequestFeed implements BodyReader, BodyOwner {
 
   start(): void {
     const { request } = this;
-    const { body, stream } = request;
+    const { body } = request;
     const own = this.route.plan.body;
     if (own !== undefined) this.#kept.push(Buffer.from(own.of(request), 'latin1'), false);
     else if (body !== undefined && this.#hasBody) {
@@ -67,11 +67,11 @@ export class RequestFeed implements BodyReader, BodyOwner {
       this.#stored?.share();
       if (this.#stored === undefined) {
         this.complete = false;
-        stream.wantBody(request);
+        request.wantBody();
         body.read(this);
-        stream.resumeBody(request);
+        request.resumeBody();
       }
-    } else if (body === undefined) stream.wantBody(request);
+    } else if (body === undefined) request.wantBody();
     this.exchange.begin();
   }
 
@@ -114,7 +114,7 @@ export class RequestFeed implements BodyReader, BodyOwner {
       stream.write(borrowed ? Buffer.from(chunk) : chunk, undefined);
       if (this.#stream === stream) this.#goOn(stream);
       // No member yet: the client waits until one takes what is here.
-    } else if (this.#kept.length > this.#limit) this.request.stream.pauseBody(this.request);
+    } else if (this.#kept.length > this.#limit) this.request.pauseBody();
   }
 
   onBodyEnd(): void {
@@ -197,8 +197,8 @@ export class RequestFeed implements BodyReader, BodyOwner {
       this.replayable = false;
       this.#kept.clear();
     }
-    if (stream.unsent > HIGH_WATER) this.request.stream.pauseBody(this.request);
-    else this.request.stream.resumeBody(this.request);
+    if (stream.unsent > HIGH_WATER) this.request.pauseBody();
+    else this.request.resumeBody();
     this.exchange.requestMoved(stream);
   }
 

@@ -1,6 +1,6 @@
 import { findField } from '../../net/http1/fields.js';
 import type { ResponseHead } from '../../net/http1/response-head.js';
-import type { Lender } from '../request/client-stream.js';
+import type { Lender } from '../request/lender.js';
 import type { Request } from '../request/request.js';
 import { startResponse, writeResponse } from '../response/response.js';
 import type { MemberRoute } from './member-route.js';

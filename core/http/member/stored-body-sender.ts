@@ -1,7 +1,7 @@
 import type { ReadBuffers } from '../../net/buffers.js';
 import type { MemberStream } from './member-stream.js';
 import type { BodyStore } from '../request/body-store.js';
-import type { Lender } from '../request/client-stream.js';
+import type { Lender } from '../request/lender.js';
 import type { StoreReader, StoreSink } from '../request/store-reader.js';
 
 /** Largest piece that is read of a file at once: what a pooled buffer holds. */

@@ -1,6 +1,7 @@
 import type { ClientConnection } from '../../contract/client-connection.js';
 import type { Timed } from '../../net/timers.js';
-import type { ClientStream, Lender, RequestListener } from '../request/client-stream.js';
+import type { ClientStream, RequestListener } from '../request/client-stream.js';
+import type { Lender } from '../request/lender.js';
 import type { HttpContext } from '../request/context.js';
 import { runLogHandlers } from '../request/log-handlers.js';
 import type { Request } from '../request/request.js';

@@ -1,8 +1,7 @@
-import type { Lender } from './client-stream.js';
-import type { Request } from './request.js';
+import type { Lender } from './lender.js';
 import { StoreReader, type StoreSink } from './store-reader.js';
 import { StoredPiece } from './stored-piece.js';
-import { type FileWriter, TemporaryFile } from './temporary-file.js';
+import { type FileWriter, type StoreOwner, TemporaryFile } from './temporary-file.js';
 import type { StorePlan } from '../site/temporary-path.js';
 
 /** A piece of at least that size goes to the file from the memory it was read into; smaller ones are copied. */
@@ -40,7 +39,7 @@ export class BodyStore implements FileWriter {
 
   /** @param keepsAll nothing is freed before {@link forget}: readers may come later */
   constructor(
-    private readonly request: Request,
+    private readonly owner: StoreOwner,
     private readonly plan: StorePlan,
     private readonly writer: StoreWriter,
     keepsAll: boolean,
@@ -101,7 +100,7 @@ export class BodyStore implements FileWriter {
 
   /** A reader from the first byte on that is still here. It has to be closed. */
   open(sink: StoreSink): StoreReader {
-    const reader = new StoreReader(this, this.request.context.buffers, sink, this.#pieces[0]?.start ?? this.length);
+    const reader = new StoreReader(this, this.owner.context.buffers, sink, this.#pieces[0]?.start ?? this.length);
     this.#readers.add(reader);
     return reader;
   }
@@ -175,7 +174,7 @@ export class BodyStore implements FileWriter {
   #goesToFile(bytes: number): boolean {
     const { memory, maxFileSize, fileHoldsAll } = this.plan;
     if (maxFileSize === 0) return false;
-    if (this.#inFile === 0 && this.#inMemory + bytes <= memory && !(this.request.context.buffers.isScarce && !fileHoldsAll)) return false;
+    if (this.#inFile === 0 && this.#inMemory + bytes <= memory && !(this.owner.context.buffers.isScarce && !fileHoldsAll)) return false;
     const last = this.#pieces.at(-1);
     // What is behind the end of a full file waits there for the readers.
     const overflows = this.#inFile > 0 && last?.bytes !== undefined;
@@ -183,8 +182,8 @@ export class BodyStore implements FileWriter {
   }
 
   #appendToFile(chunk: Buffer, borrowed: boolean, lender: Lender | undefined): void {
-    const { request, plan } = this;
-    const file = (this.#file ??= new TemporaryFile(request, plan.file, this));
+    const { owner, plan } = this;
+    const file = (this.#file ??= new TemporaryFile(owner, plan.file, this));
     if (plan.fileHoldsAll && this.#inMemory > 0) this.#moveToFile(file);
     const kept = chunk.length >= LARGE ? lender?.keepBuffer() : undefined;
     const last = this.#pieces.at(-1);
@@ -229,7 +228,7 @@ export class BodyStore implements FileWriter {
 
   #count(bytes: number): void {
     this.#inMemory += bytes;
-    this.request.context.buffers.count(bytes);
+    this.owner.context.buffers.count(bytes);
   }
 
   #wake(): void {

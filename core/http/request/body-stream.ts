@@ -1,8 +1,7 @@
 import { ByteQueue } from '../../net/byte-queue.js';
 import { BodyTooLarge } from './body-too-large.js';
-import type { Lender } from './client-stream.js';
-import type { BodyReader } from './request-body.js';
-import type { Request } from './request.js';
+import type { Lender } from './lender.js';
+import type { BodyReader, BodyRequest } from './request-body.js';
 import type { BodyStore } from './body-store.js';
 import type { StoreReader, StoreSink } from './store-reader.js';
 
@@ -26,7 +25,7 @@ export class BodyStream implements AsyncIterableIterator<Buffer, undefined>, Bod
   #wake: (() => void) | undefined = undefined;
 
   constructor(
-    private readonly request: Request,
+    private readonly request: BodyRequest,
     private readonly limit: number,
   ) {}
 
@@ -64,7 +63,7 @@ export class BodyStream implements AsyncIterableIterator<Buffer, undefined>, Bod
       return;
     }
     this.#waiting.push(chunk, borrowed);
-    if (this.#waiting.length >= HIGH_WATER) this.request.stream.pauseBody(this.request);
+    if (this.#waiting.length >= HIGH_WATER) this.request.pauseBody();
     this.#continue();
   }
 
@@ -89,7 +88,7 @@ export class BodyStream implements AsyncIterableIterator<Buffer, undefined>, Bod
   }
 
   #begin(): void {
-    const { body, stream } = this.request;
+    const { body } = this.request;
     if (this.#begun) return;
     this.#begun = true;
     if (body === undefined) {
@@ -104,14 +103,14 @@ export class BodyStream implements AsyncIterableIterator<Buffer, undefined>, Bod
       this.#readStored(body.stored.store);
       return;
     }
-    stream.wantBody(this.request);
+    this.request.wantBody();
     body.read(this);
-    stream.resumeBody(this.request);
+    this.request.resumeBody();
   }
 
   #consumed(piece: Buffer): void {
     const { length } = this.#waiting;
-    if (length < HIGH_WATER && length + piece.length >= HIGH_WATER) this.request.stream.resumeBody(this.request);
+    if (length < HIGH_WATER && length + piece.length >= HIGH_WATER) this.request.resumeBody();
   }
 
   /** Reads on in what is stored. True: there is something new. */

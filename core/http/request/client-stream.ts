@@ -4,6 +4,7 @@ import type { BodySource, Handler, OpenSubrequest, ResponseBody, Subrequest, Sub
 import type { RequestServer } from '../site/virtual-server.js';
 import type { HttpVariables } from '../site/variables.js';
 import type { HttpContext } from './context.js';
+import type { Lender } from './lender.js';
 import type { Request } from './request.js';
 
 /** How a request finds its server. */
@@ -17,14 +18,6 @@ export interface RequestListener {
   readonly names: ServerSearch;
   readonly variables: HttpVariables;
   readonly secure: boolean;
-}
-
-/** The memory of a piece that its writer lends: valid during the call, unless the stream retains the buffer. */
-export interface Lender {
-  /** Hands the buffer of the last read over; it comes back through `ReadBuffers.give`. Undefined: the memory cannot be retained. */
-  keepBuffer(): Buffer | undefined;
-  /** The memory is used for nothing else before the next read. */
-  readonly hasOwnBuffer: boolean;
 }
 
 /** Bytes in both directions, after a request has left HTTP (101, CONNECT). */

@@ -1,15 +1,23 @@
-import { logFailure } from './handler-failure.js';
-import type { Request } from './request.js';
+import type { Generation } from '../../config/generations.js';
+import type { HttpRequest } from '../../contract/http.js';
+import { type HandledRequest, logFailure } from './handler-failure.js';
 
 /** Handler of a module for the end of a request. */
 export interface EndStep {
-  readonly step: (request: Request) => unknown;
+  readonly step: (request: HttpRequest) => unknown;
   /** The handler that asked for it, whose module a failure is logged with. */
   readonly handler: unknown;
 }
 
+/** A request at its end. */
+interface EndingRequest extends HandledRequest {
+  readonly generation: Generation;
+  endSteps: EndStep[] | undefined;
+  isOver: boolean;
+}
+
 /** Runs the log phase of a request, then its end steps, each whatever becomes of the others. */
-export function runLogHandlers(request: Request): void {
+export function runLogHandlers(request: EndingRequest): void {
   for (const handler of request.location.logHandlers) runLast(request, handler, handler);
   const { endSteps } = request;
   request.endSteps = undefined;
@@ -19,7 +27,7 @@ export function runLogHandlers(request: Request): void {
 }
 
 /** Runs a handler or a step of a request that is over: its result is not waited for. */
-export function runLast(request: Request, step: EndStep['step'], handler: unknown): void {
+export function runLast(request: HandledRequest, step: EndStep['step'], handler: unknown): void {
   try {
     const returned = step(request);
     if (returned instanceof Promise) returned.catch((error: unknown) => logFailure(request, error, handler));

@@ -1,7 +1,25 @@
 import { ByteQueue } from '../../net/byte-queue.js';
 import { ChunkedDecoder, type ChunkSink } from '../../net/http1/chunked.js';
 import type { HeadLimits } from '../../net/http1/message-head.js';
+import type { Location } from '../site/location.js';
 import type { StoredBody } from './stored-body.js';
+import type { StoreOwner } from './temporary-file.js';
+
+/** The request of a body, as readers of the body know it. */
+export interface BodyRequest extends StoreOwner {
+  readonly body: RequestBody | undefined;
+  /** Bytes; -1: not known. */
+  readonly contentLength: number;
+  readonly location: Location;
+  /** The connection can carry another request: false makes reading the rest of the body needless. */
+  keepAlive: boolean;
+  /** The body will be read: notifies a client that waits for it (RFC 9110, 10.1.1). */
+  wantBody(): void;
+  /** The body has a reader, or is discarded: what the client holds back may come. */
+  resumeBody(): void;
+  /** No more of the body is consumed for now. */
+  pauseBody(): void;
+}
 
 /** Reader of a request body. Called inside the socket's callbacks. */
 export interface BodyReader {

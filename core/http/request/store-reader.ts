@@ -1,6 +1,6 @@
 import type { ReadBuffers } from '../../net/buffers.js';
 import type { BodyStore } from './body-store.js';
-import type { Lender } from './client-stream.js';
+import type { Lender } from './lender.js';
 
 /** Whom a reader reads for. */
 export interface StoreSink {

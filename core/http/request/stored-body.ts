@@ -1,6 +1,5 @@
 import { BodyStore, type StoreWriter } from './body-store.js';
-import type { BodyReader } from './request-body.js';
-import type { Request } from './request.js';
+import type { BodyReader, BodyRequest } from './request-body.js';
 
 /** Waits until the body of a request is stored. */
 export interface BodyWaiter {
@@ -22,7 +21,7 @@ export class StoredBody implements BodyReader, StoreWriter {
   #users = 1;
   #hasEnded = false;
 
-  constructor(private readonly request: Request) {
+  constructor(private readonly request: BodyRequest) {
     this.store = new BodyStore(request, request.location.settings.clientBodyStore, this, true);
   }
 
@@ -39,7 +38,7 @@ export class StoredBody implements BodyReader, StoreWriter {
 
   onBody(chunk: Buffer, borrowed: boolean): void {
     this.store.append(chunk, borrowed);
-    if (this.store.isFull) this.request.stream.pauseBody(this.request);
+    if (this.store.isFull) this.request.pauseBody();
   }
 
   onBodyEnd(): void {
@@ -54,7 +53,7 @@ export class StoredBody implements BodyReader, StoreWriter {
 
   onStoreRoom(): void {
     if (this.#hasEnded) this.#settle();
-    else this.request.stream.resumeBody(this.request);
+    else this.request.resumeBody();
   }
 
   onStoreLost(): void {
@@ -79,11 +78,11 @@ export class StoredBody implements BodyReader, StoreWriter {
  * Stores the body of a request, unless that has been done.
  * @returns true: it is stored, or there is none; else the waiter is called, now or later
  */
-export function storeBody(request: Request, waiter: BodyWaiter): boolean {
-  const { body, stream } = request;
+export function storeBody(request: BodyRequest, waiter: BodyWaiter): boolean {
+  const { body } = request;
   if (body === undefined || body.isDiscarded || body.stored?.isWhole === true) return true;
   const stored = (body.stored ??= new StoredBody(request));
-  stream.wantBody(request);
+  request.wantBody();
   body.read(stored);
   if (stored.isWhole) return true;
   if (body.failure > 0) {
@@ -91,7 +90,7 @@ export function storeBody(request: Request, waiter: BodyWaiter): boolean {
     return false;
   }
   stored.waiter = waiter;
-  stream.resumeBody(request);
+  request.resumeBody();
   return false;
 }
 

@@ -1,6 +1,6 @@
 import { MalformedBody } from '../../contract/http.js';
 import type { BodyStore } from './body-store.js';
-import type { Lender } from './client-stream.js';
+import type { Lender } from './lender.js';
 import type { StoreReader, StoreSink } from './store-reader.js';
 
 /** Bytes that are read of the file at once. */

@@ -1,10 +1,22 @@
 import { close, read, unlink, write } from 'node:fs';
 import { ByteQueue } from '../../net/byte-queue.js';
 import { failureOf, openTemporaryFile, type FilePlan } from '../site/temporary-path.js';
-import type { Request } from './request.js';
+import type { ReadBuffers } from '../../net/buffers.js';
+import type { HttpRequest } from '../../contract/http.js';
+import type { Log } from '../../contract/log.js';
 
 /** Bytes that wait for the disk before the client has to wait. */
 const HIGH_WATER = 65_536;
+
+/** The request that a body belongs to, as its store knows it. */
+export interface StoreOwner extends HttpRequest {
+  readonly context: {
+    readonly buffers: ReadBuffers;
+    readonly log: Log;
+    /** Number for the name of a new file. */
+    nextTemporaryFile(): number;
+  };
+}
 
 /** Writer of a file. */
 export interface FileWriter {
@@ -37,12 +49,12 @@ export class TemporaryFile {
   #closed = false;
 
   constructor(
-    private readonly request: Request,
+    private readonly owner: StoreOwner,
     private readonly plan: FilePlan,
     writer: FileWriter,
   ) {
     this.#writer = writer;
-    const { context } = request;
+    const { context } = owner;
     openTemporaryFile(
       plan,
       () => context.nextTemporaryFile(),
@@ -112,7 +124,7 @@ export class TemporaryFile {
     this.#writer = undefined;
     this.#waiting.clear();
     this.#count(-this.#copied);
-    for (const buffer of this.#kept) this.request.context.buffers.lose(buffer);
+    for (const buffer of this.#kept) this.owner.context.buffers.lose(buffer);
     this.#kept.length = 0;
     if (this.#calls === 0) this.#closeDescriptor();
   }
@@ -154,13 +166,13 @@ export class TemporaryFile {
   #rest(): void {
     this.#writing = false;
     this.#count(-this.#copied);
-    for (const buffer of this.#kept) this.request.context.buffers.give(buffer);
+    for (const buffer of this.#kept) this.owner.context.buffers.give(buffer);
     this.#kept.length = 0;
   }
 
   #count(bytes: number): void {
     this.#copied += bytes;
-    this.request.context.buffers.count(bytes);
+    this.owner.context.buffers.count(bytes);
   }
 
   /** A call has returned. False: it is not waited for any more. */
@@ -185,6 +197,6 @@ export class TemporaryFile {
   }
 
   #log(level: 'notice' | 'warn' | 'crit', text: string): void {
-    this.request.context.log.write(level, text + this.plan.when, this.request);
+    this.owner.context.log.write(level, text + this.plan.when, this.owner);
   }
 }

@@ -1,5 +1,6 @@
 import { BodyStore, type StoreWriter } from '../request/body-store.js';
-import type { ClientStream, Lender } from '../request/client-stream.js';
+import type { ClientStream } from '../request/client-stream.js';
+import type { Lender } from '../request/lender.js';
 import type { Request } from '../request/request.js';
 import type { StoreReader, StoreSink } from '../request/store-reader.js';
 import type { StorePlan } from '../site/temporary-path.js';

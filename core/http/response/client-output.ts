@@ -1,4 +1,4 @@
-import type { Lender } from '../request/client-stream.js';
+import type { Lender } from '../request/lender.js';
 import type { Request } from '../request/request.js';
 
 /** The last stage of the response path: sends the bytes of a body, or those of them that are in the ranges of the response. */

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import type { BodyFilter, BodyOutput } from '../../contract/http.js';
-import type { Lender, RequestOwner, ResponseSink } from '../request/client-stream.js';
+import type { RequestOwner, ResponseSink } from '../request/client-stream.js';
+import type { Lender } from '../request/lender.js';
 import { writeToClient } from './client-output.js';
 import type { Timed } from '../../net/timers.js';
 import { bodyBytes } from '../request/body-bytes.js';

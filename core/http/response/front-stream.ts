@@ -1,5 +1,6 @@
 import type { ClientConnection } from '../../contract/client-connection.js';
-import type { ClientStream, Lender, RequestListener, RequestOwner, StreamFront, Tunnel } from '../request/client-stream.js';
+import type { ClientStream, RequestListener, RequestOwner, StreamFront, Tunnel } from '../request/client-stream.js';
+import type { Lender } from '../request/lender.js';
 import type { HttpContext } from '../request/context.js';
 import type { Request } from '../request/request.js';
 

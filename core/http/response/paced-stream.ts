@@ -1,6 +1,7 @@
 import { ByteQueue } from '../../net/byte-queue.js';
 import type { Timed } from '../../net/timers.js';
-import type { ClientStream, Lender } from '../request/client-stream.js';
+import type { ClientStream } from '../request/client-stream.js';
+import type { Lender } from '../request/lender.js';
 import type { Request } from '../request/request.js';
 import { FrontStream } from './front-stream.js';
 

@@ -1,4 +1,5 @@
-import type { BodyPart, Lender, RangeSelection } from '../request/client-stream.js';
+import type { BodyPart, RangeSelection } from '../request/client-stream.js';
+import type { Lender } from '../request/lender.js';
 import type { Request } from '../request/request.js';
 
 /** Cuts the ranges out of a body that passes, and puts the lines between them that a multipart body has. */

@@ -1,6 +1,6 @@
 /** The way of every response, whatever its source: header filters, body filters, ranges, the client's stream. */
 import { inspect } from 'node:util';
-import type { Lender } from '../request/client-stream.js';
+import type { Lender } from '../request/lender.js';
 import { logFailure } from '../request/handler-failure.js';
 import type { Request } from '../request/request.js';
 import { sizeFor } from '../request/template-size.js';

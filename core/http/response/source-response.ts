@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import type { BodySource } from '../../contract/http.js';
-import type { BodyPart, Lender, RequestOwner } from '../request/client-stream.js';
+import type { BodyPart, RequestOwner } from '../request/client-stream.js';
+import type { Lender } from '../request/lender.js';
 import { logFailure, presentHandler } from '../request/handler-failure.js';
 import type { Request } from '../request/request.js';
 import { endResponse, isResponseBehind, sendFailure, startResponse, writeResponse } from './response.js';

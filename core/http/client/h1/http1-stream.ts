@@ -1,5 +1,6 @@
 import type { ClientSocket } from '../../../net/socket-user.js';
-import type { ClientStream, Lender, Tunnel } from '../../request/client-stream.js';
+import type { ClientStream, Tunnel } from '../../request/client-stream.js';
+import type { Lender } from '../../request/lender.js';
 import type { HttpContext } from '../../request/context.js';
 import type { Request } from '../../request/request.js';
 import type { ServedListener, SocketClient } from '../socket-client.js';

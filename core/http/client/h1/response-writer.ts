@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { LAST_CHUNK, LAST_CHUNK_HEAD } from '../../../net/http1/chunked.js';
 import type { ReadBuffers } from '../../../net/buffers.js';
-import type { Lender } from '../../request/client-stream.js';
+import type { Lender } from '../../request/lender.js';
 import type { Request } from '../../request/request.js';
 import { takeTrailers } from '../../response/trailers.js';
 
