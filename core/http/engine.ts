@@ -30,7 +30,7 @@ export class HttpEngine extends ServerFollower<VirtualServer, HttpListener, Http
     private readonly options: EngineOptions,
   ) {
     const recorder = new UnitRecorder(files, context.log);
-    super({ engine: 'http', recorder, generations: context.generations, files, options });
+    super({ engine: 'http', recorder, generations: context.generations, files, options, apart: context.ownRequests });
     this.#recorder = recorder;
     context.listeners.add(this.listeners);
     exchanges.onUse = (name) => recorder.use(upstreamInput(name));

@@ -71,6 +71,16 @@ export interface EngineListener extends Partial<ConnectionTaker> {
   destroy(): void;
 }
 
+/** Requests of an engine that no connection brings. */
+export interface ApartWork {
+  /** Number of them under way. */
+  readonly size: number;
+  /** No connection is left: what is under way ends, and nothing else begins. */
+  close(): void;
+  /** Ends those that began before `time` (epoch milliseconds). */
+  cutOff(time: number): void;
+}
+
 /** The servers of an engine after a change. */
 interface ServersAfter<S> {
   /** All in the order of the configuration, where they were all looked at. */
@@ -99,7 +109,11 @@ export class ListenerSet<S extends ListeningServer, L extends EngineListener> {
   /** Addresses that this server has left: workers may still empty the queues of their sockets there. */
   readonly #left = new Set<string>();
 
-  constructor(private readonly options: ListenerRole) {
+  /** @param apart work that an end waits for beside that of connections */
+  constructor(
+    private readonly options: ListenerRole,
+    private readonly apart?: ApartWork,
+  ) {
     this.#opens = options.role !== 'worker' && options.role !== 'explain';
   }
 
@@ -229,21 +243,25 @@ export class ListenerSet<S extends ListeningServer, L extends EngineListener> {
 
   cutOff(time: number): void {
     for (const listener of this.#all()) listener.cutOff(time);
+    this.apart?.cutOff(time);
   }
 
-  /** Accepts nothing more and lets connections end. Resolves when none is left, or when the time is over. */
+  /** Accepts nothing more and lets connections and other work end. Resolves when nothing is left, or when the time is over. */
   async quit({ timeoutMs, waitsForIdle }: GracefulEnd): Promise<void> {
     this.#opens = false;
     const until = timeoutMs === undefined ? Infinity : Date.now() + timeoutMs;
     const closing = Promise.all([...this.#listeners.values()].map((listener) => listener.drain(waitsForIdle)));
     await Promise.race([closing, timeoutMs === undefined ? closing : sleep(timeoutMs)]);
     while (this.#connections() > 0 && Date.now() < until) await sleep(QUIT_POLL);
+    this.apart?.close();
+    while (this.#underWay() > 0 && Date.now() < until) await sleep(QUIT_POLL);
     await this.#cutOffAll();
   }
 
   /** Closes everything at once. */
   stop(): void {
     for (const listener of this.#all()) listener.destroy();
+    this.apart?.cutOff(Infinity);
     this.#listeners.clear();
     this.#retired.clear();
   }
@@ -251,8 +269,14 @@ export class ListenerSet<S extends ListeningServer, L extends EngineListener> {
   /** Closes what is open, and waits until what its connections have in hand is released and logged. */
   async #cutOffAll(): Promise<void> {
     for (const listener of this.#all()) listener.destroy();
+    this.apart?.cutOff(Infinity);
     const until = Date.now() + CUT_OFF_MS;
-    while (this.#connections() > 0 && Date.now() < until) await immediate();
+    while (this.#underWay() > 0 && Date.now() < until) await immediate();
+  }
+
+  /** Connections, and work that no connection brings. */
+  #underWay(): number {
+    return this.#connections() + (this.apart?.size ?? 0);
   }
 
   #connections(): number {

@@ -10,7 +10,7 @@ import type { Resource } from '../contract/resource.js';
 import type { EngineName } from '../contract/spec.js';
 import type { ListenGroup, ListenGroups, ListeningServer, ServerChange } from './listen-groups.js';
 import type { ListenOptions } from './listen-options.js';
-import { ListenerSet, type EngineListener, type ListenerRole } from './listener-set.js';
+import { ListenerSet, type ApartWork, type EngineListener, type ListenerRole } from './listener-set.js';
 
 /** What became of the block of an engine. `C` is its configuration, `S` one of its servers. */
 export interface CompiledServers<S, C> {
@@ -30,6 +30,8 @@ export interface FollowerParts {
   readonly generations: Generations;
   readonly files: InputFiles;
   readonly options: ListenerRole;
+  /** See {@link ApartWork}. */
+  readonly apart?: ApartWork;
 }
 
 /** A traffic engine of one thread: follows the servers in its block of the tree, owns the listeners. `K` compiles them for one set of modules. */
@@ -45,7 +47,7 @@ export abstract class ServerFollower<
   #configuration: C | undefined;
 
   constructor(private readonly parts: FollowerParts) {
-    this.listeners = new ListenerSet(parts.options);
+    this.listeners = new ListenerSet(parts.options, parts.apart);
   }
 
   /** What clients are served by. */

@@ -53,6 +53,7 @@ export class OwnRequests extends Requests {
   #start(url: string, options: RequestOptions, taker: ResponseTaker): OwnStream {
     if (!this.servesTraffic) throw new Error('requests can be made in workers only');
     const { context, inForce } = this;
+    if (context.ownRequests.isClosed) throw new Error('the worker is shutting down');
     const { method = 'GET', headers = {} } = options;
     const fields = Object.entries(headers).flatMap(([name, value]) =>
       value === undefined || FRAMING.has(name.toLowerCase()) ? [] : [[name, value] as const],

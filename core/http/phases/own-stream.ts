@@ -4,6 +4,7 @@ import type { ClientStream, RequestListener } from '../request/client-stream.js'
 import type { Lender } from '../request/lender.js';
 import type { HttpContext } from '../request/context.js';
 import { runLogHandlers } from '../request/log-handlers.js';
+import type { OwnRequest } from '../request/own-request-set.js';
 import type { Request } from '../request/request.js';
 
 /** Receives the response of a request that the server makes itself. */
@@ -33,8 +34,9 @@ export interface Surroundings {
 }
 
 /** The client stream of a request that the server makes itself: a subrequest, or one without any client. */
-export class OwnStream implements ClientStream, Timed {
+export class OwnStream implements ClientStream, OwnRequest, Timed {
   deadline = 0;
+  began = 0;
   slot = -1;
   readonly context: HttpContext;
   readonly client: ClientConnection;
@@ -60,6 +62,8 @@ export class OwnStream implements ClientStream, Timed {
   /** @param timeout milliseconds that the request may take; 0: any number */
   begin(request: Request, timeout: number): void {
     this.#request = request;
+    this.began = this.context.clock.now;
+    this.context.ownRequests.add(this);
     if (timeout > 0) this.context.timers.arm(this, timeout);
   }
 
@@ -138,6 +142,7 @@ export class OwnStream implements ClientStream, Timed {
 
   #end(request: Request, error: Error | undefined): void {
     this.context.timers.forget(this);
+    this.context.ownRequests.delete(this);
     request.finished = true;
     request.owner = undefined;
     request.filters?.destroy();

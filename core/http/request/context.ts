@@ -11,6 +11,7 @@ import type { TimerWheel } from '../../net/timers.js';
 import type { RequestFlow } from './client-stream.js';
 import type { Figures } from './figures.js';
 import { Generations } from '../../config/generations.js';
+import { OwnRequestSet } from './own-request-set.js';
 import type { Admission } from '../../net/admission.js';
 import { ControlListeners } from '../../net/control-listeners.js';
 import type { IdleClients } from '../../net/idle-clients.js';
@@ -44,6 +45,7 @@ export class HttpContext {
   readonly buffers = new ReadBuffers();
   readonly listeners = new ListenerDirectory();
   readonly generations = new Generations();
+  readonly ownRequests = new OwnRequestSet();
   /** Encodes the heads of responses over HTTP/2. */
   readonly hpack = new HpackEncoder();
   readonly huffman = new HuffmanScratch();
