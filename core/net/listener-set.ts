@@ -77,7 +77,7 @@ export interface ApartWork {
   readonly size: number;
   /** No connection is left: what is under way ends, and nothing else begins. */
   close(): void;
-  /** Ends those that began before `time` (epoch milliseconds). */
+  /** Ends the requests that began before `time` (epoch milliseconds). */
   cutOff(time: number): void;
 }
 
