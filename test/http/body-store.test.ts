@@ -18,9 +18,47 @@ function bytes(from: number, length: number): Buffer {
   return Buffer.from(Uint8Array.from({ length }, (_, at) => byteAt(from + at)));
 }
 
+/** Memory for reads that knows where the system may still write to. */
+class WatchedBuffers extends ReadBuffers {
+  readonly #beingRead = new Set<ArrayBufferLike>();
+  readonly wrong: string[] = [];
+
+  /** A read into this memory begins. The result is called when it is over. */
+  begin({ buffer }: Buffer): () => void {
+    if (this.#beingRead.has(buffer)) this.wrong.push('two reads at once into the same memory');
+    this.#beingRead.add(buffer);
+    return () => void this.#beingRead.delete(buffer);
+  }
+
+  override give(buffer: Buffer): void {
+    if (this.#beingRead.has(buffer.buffer)) this.wrong.push('memory is free while a read is under way');
+    super.give(buffer);
+  }
+}
+
+/** A store whose reads of its file are watched. One that is given up never ends, as far as the test knows. */
+class WatchedStore extends BodyStore {
+  constructor(
+    private readonly around: Surroundings,
+    plan: StorePlan,
+    writer: StoreWriter,
+    keepsAll: boolean,
+  ) {
+    super(around.request, plan, writer, keepsAll);
+  }
+
+  override readFile(at: number, into: Buffer, done: (bytes: number) => void): void {
+    const over = this.around.buffers.begin(into);
+    super.readFile(at, into, (read) => {
+      over();
+      done(read);
+    });
+  }
+}
+
 /** What a store needs of a request. */
 class Surroundings {
-  readonly buffers = new ReadBuffers();
+  readonly buffers = new WatchedBuffers();
   readonly logged: string[] = [];
   held = 0;
   #files = 0;
@@ -60,9 +98,11 @@ class Reading implements StoreSink {
   woken = 0;
   /** Pulls whenever it may. */
   isEager = false;
+  isClosed = false;
   #done: (() => void) | undefined = undefined;
 
   onPiece(chunk: Buffer, from: number, to: number, lender: Lender | undefined): void {
+    if (this.isClosed) this.isRight = false;
     for (let at = from; at < to; at++) if (chunk[at] !== byteAt(this.got++)) this.isRight = false;
     if (lender !== undefined && this.got % 3 === 0) lender.keepBuffer();
   }
@@ -70,6 +110,11 @@ class Reading implements StoreSink {
     this.woken++;
     if (this.isEager) this.reader?.pull(1000);
     this.#pump();
+  }
+
+  close(): void {
+    this.isClosed = true;
+    this.reader?.close();
   }
 
   /** Reads to the end. */
@@ -84,7 +129,8 @@ class Reading implements StoreSink {
     const { reader } = this;
     if (this.#done === undefined || reader === undefined) return;
     while (reader.pull(1000));
-    if (reader.isDone) this.#done();
+    // One that has read too far has no end.
+    if (reader.isDone || !this.isRight) this.#done();
   }
 }
 
@@ -100,6 +146,7 @@ const OPERATION = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('pull' as const), by: fc.nat(3), borrowed: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('open' as const), by: fc.nat(3), borrowed: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('close' as const), by: fc.nat(3), borrowed: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('leave' as const), by: fc.nat(3), borrowed: fc.boolean() }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('turn' as const), by: fc.nat(3), borrowed: fc.boolean() }) },
 );
 
@@ -119,7 +166,8 @@ test('every reader gets every byte once, in order, at its own pace; what all hav
       const readings: Reading[] = [];
       // As a response does that is sent on when its store has room.
       const writer = new Writer(() => readings.forEach(({ reader, isEager }) => void (isEager && reader?.pull(1000))));
-      const store = new BodyStore(around.request, plan, writer, keepsAll);
+      const store = new WatchedStore(around, plan, writer, keepsAll);
+      const left: Reading[] = [];
       const open = (): Reading => {
         const reading = new Reading();
         reading.reader = store.open(reading);
@@ -137,8 +185,16 @@ test('every reader gets every byte once, in order, at its own pace; what all hav
           if (borrowed) chunk.fill(0);
         } else if (kind === 'pull') reading?.reader?.pull(1 + by * 400);
         else if (kind === 'open' && keepsAll) readings.push(open());
-        else if (kind === 'close' && readings.length > 1) readings.pop()?.reader?.close();
-        else if (kind === 'turn') await setImmediate();
+        else if (kind === 'close' && readings.length > 1) readings.pop()?.close();
+        else if (kind === 'leave' && readings.length > 1) {
+          // In the middle of a read, where there is something in the file.
+          await waitFor('the disk', () => store.isSettled);
+          const leaving = readings.pop() as Reading;
+          leaving.reader?.pull(1 + by * 400);
+          leaving.close();
+          left.push(leaving);
+        } else if (kind === 'turn') await setImmediate();
+        t.deepEqual(around.buffers.wrong, []);
         if (limits.maxFileSize === 0) t.true(around.held <= limits.memory + 900 + (keepsAll ? 900 : 0), 'memory is bounded');
       }
       store.end();
@@ -148,8 +204,13 @@ test('every reader gets every byte once, in order, at its own pace; what all hav
         t.true(isRight);
       }
       if (!keepsAll && store.length > 0) t.is(store.whole, undefined, 'nothing is held');
-      for (const { reader } of readings) reader?.close();
+      for (const reading of readings) reading.close();
       store.close();
+      t.deepEqual(around.buffers.wrong, []);
+      t.true(
+        left.every(({ isRight }) => isRight),
+        'who has left gets nothing more',
+      );
       await waitFor('the memory', () => around.held === 0);
       t.deepEqual(
         around.logged.filter((text) => text.includes('failed')),
