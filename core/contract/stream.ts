@@ -7,7 +7,10 @@ import type { Getter, GetterFamily, Template } from './template.js';
 
 /** Result of a handler: the next handler of the phase decides. */
 export const DECLINED = -1;
-/** Result of a handler: it has taken the session over, and ends it. */
+/**
+ * Result of a handler: it has taken the session over, and ends it within `handler_timeout`. {@link StreamSession.send},
+ * {@link StreamSession.pass} and relays to members have no such limit.
+ */
 export const DONE = -2;
 /** Result of a `preread` handler: it needs more bytes of the client, and is called again when some have come. */
 export const AGAIN = -3;
@@ -30,8 +33,8 @@ export const STREAM_PHASES = ['post_accept', 'preaccess', 'access', 'preread'] a
 export type StreamPhase = (typeof STREAM_PHASES)[number];
 
 /**
- * Synchronous; a promise only when it really waits: the session is parked until then. An exception ends its session with 500 and is logged
- * with the name of the module.
+ * Synchronous; a promise only when it really waits: the session is parked until then, for `handler_timeout` at most. An exception, or an
+ * invalid result, ends its session with 500 and is logged with the name of the module.
  */
 export type StreamHandler = (session: StreamSession) => StreamResult | Promise<StreamResult>;
 

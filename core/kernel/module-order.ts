@@ -3,9 +3,9 @@ import { wordHint } from '../contract/suggest.js';
 import { PHASES } from '../contract/http.js';
 import type { ModuleDeclaration } from '../contract/manifest.js';
 import { STREAM_PHASES } from '../contract/stream.js';
+import { DEFAULT_ORDER } from '../run/handler-set.js';
 import { ManifestError, type ManifestErrors } from './manifest-error.js';
 
-const DEFAULT_ORDER = 100;
 /** Ordered parts of the modules of an engine: the phases, header filters, log handlers. */
 export const HTTP_PARTS = [...PHASES, 'header', 'log'] as const;
 export const STREAM_PARTS = [...STREAM_PHASES, 'log'] as const;

@@ -42,8 +42,8 @@ export class StreamEngine extends ServerFollower<StreamServer, AnyListener, Stre
       .filter(({ declaration }) => declaration.kind === 'stream')
       // The kind of a module says which hooks it has.
       .map(
-        ({ declaration, hooks, file }) =>
-          new CheckedStreamModule({ declaration, hooks: hooks as unknown as StreamModule, file }, this.#context.log),
+        ({ declaration, hooks, file, resourceLimits }) =>
+          new CheckedStreamModule({ declaration, hooks: hooks as unknown as StreamModule, file, resourceLimits }, this.#context.log),
       );
     return new ServerCompiler(checked, modules.streamArgs, this.#recorder);
   }

@@ -1,4 +1,4 @@
-/** What a module's `compile` throws, or returns and nobody would call, is said at the block that it was to compile. */
+/** Exceptions of a module's `compile`, and handlers that would never be called, are reported at the block that it was to compile. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -31,7 +31,7 @@ const IS_REFUSED: readonly (readonly [what: string, body: string, reason: string
     'did you mean "content"?',
   ],
   [
-    'a handler that nobody knows',
+    'a handler with another name',
     'compile() { return { whenever: () => -1 }; }',
     '"compile" of module "acme" returns an unknown handler "whenever"',
     5,
@@ -45,7 +45,7 @@ const IS_REFUSED: readonly (readonly [what: string, body: string, reason: string
     'an object like { log: (request) => … } is expected',
   ],
   [
-    'a limit that is no yes',
+    'a limit that is not true',
     'compile() { return { limitsBody: false }; }',
     '"limitsBody" of module "acme" must be true',
     5,
@@ -73,28 +73,28 @@ const IS_REFUSED: readonly (readonly [what: string, body: string, reason: string
     'return it from "compile"',
   ],
   [
-    'a handler that is no function',
+    'a handler that is not a function',
     `compile() { return { content: 'hello' }; }`,
     'handler "content" of module "acme" must be a function',
     5,
     'it gets the request: (request) => …',
   ],
   [
-    'an explanation of a handler that nobody knows',
+    'an explanation of a handler with another name',
     `compile() { return { explain: { acces: 'run' } }; }`,
     '"explain" of module "acme" has an unknown handler "acces"',
     5,
     'did you mean "access"?',
   ],
   [
-    'an explanation that is no function',
+    'an explanation that is not a function',
     `compile() { return { access: () => -1, explain: { access: true } }; }`,
     'explanation of "access" of module "acme" must be a function or "run"',
     5,
     'it gets request and notes: (request, notes) => …',
   ],
   [
-    'explanations that are no object',
+    'explanations that are not an object',
     `compile() { return { explain: 'run' }; }`,
     '"explain" of module "acme" must be an object',
     5,
@@ -128,6 +128,47 @@ for (const [what, body, reason, line, hint] of IS_REFUSED) {
     const { code, stderr, prefix } = await load(t, body);
     t.is(code, 1);
     t.true(stderr.includes(`srv: [emerg] ${reason} in ${prefix}/conf/srv.conf:${line}\n`), stderr);
+    t.true(stderr.includes(`\n    ${hint} (${prefix}/modules/acme.mjs)\n`), stderr);
+  });
+}
+
+for (const [what, body, reason, hint] of [
+  [
+    'an unknown handler',
+    'compile() { return { acces: () => -1 }; }',
+    '"compile" of module "acme" returns an unknown handler "acces"',
+    'did you mean "access"?',
+  ],
+  [
+    'a handler that is not a function',
+    `compile() { return { content: 'a' }; }`,
+    'handler "content" of module "acme" must be a function',
+    'it gets the session: (session) => …',
+  ],
+  [
+    'a promise',
+    'async compile() {}',
+    '"compile" of module "acme" must return handlers',
+    'an object like { log: (session) => … } is expected',
+  ],
+  [
+    'what it throws',
+    `compile() { throw new Error('boom'); }`,
+    '"compile" of module "acme" failed: boom',
+    'the code of the module has thrown this: the error log has the stack',
+  ],
+  [
+    'settings of TLS',
+    'compileTls() { return 1; }',
+    '"compileTls" of module "acme" must return settings',
+    'an object like { cert, key } is expected',
+  ],
+] as const) {
+  test(`rejected in stream: ${what}`, async (t) => {
+    const conf = 'load_module modules/acme.mjs; events {}\nstream { server { listen 127.0.0.1:%%PORT_a%%; return a; } }';
+    const { code, stderr, prefix } = await check(t, conf, { 'modules/acme.mjs': plugin('acme', { kind: 'stream', body }) });
+    t.is(code, 1);
+    t.true(stderr.includes(`srv: [emerg] ${reason} in ${prefix}/conf/srv.conf:2\n`), stderr);
     t.true(stderr.includes(`\n    ${hint} (${prefix}/modules/acme.mjs)\n`), stderr);
   });
 }

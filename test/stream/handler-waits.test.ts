@@ -18,6 +18,17 @@ const MODULE = plugin('acme', {
         preread: (session) => session.preread.length === 0 ? AGAIN : new Promise(() => {}),
         content: () => 200,
       },
+      done: { content: () => DONE },
+      done_access: { access: () => DONE, content: () => 200 },
+      done_later: { content: async () => DONE },
+      later: { content: (session) => { setTimeout(() => session.send('later'), 50); return DONE; } },
+      much: { content: (session) => session.send('x'.repeat(20_000_000)) },
+      late: { content: (session) => { session.send('late'); return new Promise((_, fail) => setTimeout(fail, 500, new Error('too late'))); } },
+      throws: { content: () => { throw new Error('broken'); } },
+      rejects: { content: async () => { throw new Error('broken'); } },
+      nothing: { content: () => undefined },
+      text: { access: async () => 'allowed', content: () => 200 },
+      again: { content: () => AGAIN },
       slow: { content: async (session) => {
         await new Promise((done) => setTimeout(done, 300));
         return session.send('slow');
@@ -26,7 +37,15 @@ const MODULE = plugin('acme', {
     compile(scope) { return this.handlers[scope.conf.does]; }`,
 });
 
-const NAMES = ['never', 'never_access', 'never_preread', 'slow'];
+const NEVER = ['never', 'never_access', 'never_preread', 'done', 'done_access', 'done_later'];
+const FAILING = {
+  throws: 'Error: broken',
+  rejects: 'Error: broken',
+  nothing: 'TypeError: the handler returned undefined: it must return',
+  text: "TypeError: the handler returned 'allowed': it must return",
+  again: 'TypeError: the handler returned -3: it must return',
+};
+const NAMES = [...NEVER, ...Object.keys(FAILING), 'later', 'much', 'late', 'slow'];
 
 function start(t: Scope, timeout: string): Promise<Srv> {
   const servers = NAMES.map((name) => `server { listen 127.0.0.1:%%PORT_${name}%%; does ${name}; }`);
@@ -45,8 +64,8 @@ function start(t: Scope, timeout: string): Promise<Srv> {
 
 const hasty = shared((scope) => start(scope, 'handler_timeout 300ms;'));
 
-for (const name of ['never', 'never_access', 'never_preread']) {
-  test(`a session whose handler never settles ends with 500 after handler_timeout, and its client is closed: ${name}`, async (t) => {
+for (const name of NEVER) {
+  test(`a session that its handler does not end ends with 500 after handler_timeout, and its client is closed: ${name}`, async (t) => {
     const srv = await hasty();
     t.is(await exchange(t, srv.port(name), 'a'), '');
     await srv.waitForLog(/\[error\] .*a handler of "acme" timed out \(110: Connection timed out\).*, client: /);
@@ -60,13 +79,40 @@ test('a handler that takes its time goes on, and its session is not ended later'
   t.notRegex(srv.log(), /timed out/);
 });
 
+test('DONE promises an end that may come later', async (t) => {
+  const srv = await start(t, '');
+  t.is(await exchange(t, srv.port('later'), ''), 'later');
+  t.is(await exchange(t, srv.port('late'), ''), 'late');
+  await srv.waitForLog(new RegExp(`^${srv.port('late')} 200$`, 'm'), 'logs/access.log');
+  t.notRegex(srv.log(), /timed out/);
+});
+
+test('a client that reads slowly is not the handler’s fault', async (t) => {
+  const srv = await hasty();
+  const client = await connectRaw(t, srv.port('much'));
+  client.socket.pause();
+  // Each of them ends with handler_timeout.
+  for (let at = 0; at < 2; at++) t.is(await exchange(t, srv.port('done'), 'a'), '');
+  client.socket.resume();
+  t.is((await client.receiveAll()).length, 20_000_000);
+});
+
+for (const [name, reason] of Object.entries(FAILING)) {
+  test(`a handler that fails costs its session 500, and is logged with its module: ${name}`, async (t) => {
+    const srv = await hasty();
+    t.is(await exchange(t, srv.port(name), 'a'), '');
+    await srv.waitForLog(new RegExp(`\\[crit\\] .*a handler of "acme" failed: ${reason}.*, server: 127.0.0.1:${srv.port(name)}`));
+    await srv.waitForLog(new RegExp(`^${srv.port(name)} 500$`, 'm'), 'logs/access.log');
+  });
+}
+
 test('QUIT waits for a handler no longer than handler_timeout', async (t) => {
   const srv = await start(t, 'handler_timeout 500ms;');
-  const client = await connectRaw(t, srv.port('never'));
-  // A session that ended shows that the one before it has begun.
+  const clients = await Promise.all(['never', 'done'].map((name) => connectRaw(t, srv.port(name))));
+  // A session that ended shows that the ones before it have begun.
   t.is(await exchange(t, srv.port('slow'), ''), 'slow');
   t.is((await srv.stop('SIGQUIT')).code, 0);
-  t.is(await client.receiveAll(), '');
+  for (const client of clients) t.is(await client.receiveAll(), '');
 });
 
 test('handler_timeout is a directive of stream and its servers', async (t) => {

@@ -1,19 +1,20 @@
-import { inspect } from 'node:util';
 import { DECLINED, DONE, OK, PHASES, type Handler, type Result } from '../../contract/http.js';
 import { escapeUri } from '../../net/http1/uri.js';
 import { respondWithStatus } from './error-response.js';
-import { HandlerWait } from './handler-wait.js';
+import { RequestWait } from './request-wait.js';
+import { isStatus, notAResult } from '../../run/handler-result.js';
+import { whenSettled } from '../../run/parked-handler.js';
 import { logFailure, presentHandler } from '../request/handler-failure.js';
 import { connectLocation } from '../site/connect-location.js';
 import type { Location, Steps } from '../site/location.js';
 import { BodyTooLarge } from '../request/body-too-large.js';
 import type { Request } from '../request/request.js';
 import { MAX_REDIRECTS, Stage } from '../request/stage.js';
-import { isStatus } from '../request/status.js';
 import { errorOf } from '../../contract/thrown.js';
 
 const ACCESS = PHASES.indexOf('access');
 const POST_READ = PHASES.indexOf('post_read');
+const RESULTS = 'DECLINED, DONE, OK';
 
 /** Runs a request from its current step until something takes it over or responds. Never throws. */
 export function run(request: Request): void {
@@ -88,7 +89,7 @@ export function enterBranch(request: Request, id: number): void {
 
 /** Effects of a handler after it has sent the request elsewhere are ignored. */
 function endWait({ owner }: Request): void {
-  if (owner instanceof HandlerWait) owner.end();
+  if (owner instanceof RequestWait) owner.end();
 }
 
 function failInCycle(request: Request): void {
@@ -238,34 +239,27 @@ function skipPhase(request: Request, steps: Steps, phase: number): void {
 
 /** The handler waits for something: the request is parked until then. Only this path makes closures. */
 function park(request: Request, waiting: Promise<Result>): Result {
-  if (!(waiting instanceof Promise)) throw notAResult(waiting);
+  if (!(waiting instanceof Promise)) throw notAResult(waiting, RESULTS);
   const { stage, cursor, redirects, relocations } = request;
   const handler = presentHandler(request);
   // That of an `if` block which the handler enters may have others at the same place.
   const phase = stage === Stage.Content ? 0 : (stepsOf(request).phases[cursor - 1] ?? 0);
-  // A response that the handler has started already has time limits of its own.
-  const wait = request.owner === undefined && !request.finished ? startWait(request, handler) : undefined;
-  /** False: the request has gone on without the handler, or is over. */
-  const settled = (): boolean => {
-    wait?.end();
-    return !request.finished && request.redirects === redirects && request.relocations === relocations;
-  };
-  waiting.then(
-    (result) => {
-      if (!settled()) return;
+  whenSettled(waiting, {
+    // A response that the handler has started already has time limits of its own.
+    wait: request.owner === undefined && !request.finished ? startWait(request, handler) : undefined,
+    isAwaited: () => !request.finished && request.redirects === redirects && request.relocations === relocations,
+    resume: (result) => {
       request.context.clock.refresh();
       if (isResult(result)) resume(request, stage, phase, result);
-      else failed(request, notAResult(result), handler);
+      else failed(request, notAResult(result, RESULTS), handler);
     },
-    (error: unknown) => {
-      if (settled()) failed(request, error, handler);
-    },
-  );
+    fail: (error) => failed(request, error, handler),
+  });
   return DONE;
 }
 
-function startWait(request: Request, handler: unknown): HandlerWait {
-  return new HandlerWait(request, handler, respondWithStatus).start();
+function startWait(request: Request, handler: unknown): RequestWait {
+  return new RequestWait(request, handler, respondWithStatus).start();
 }
 
 function resume(request: Request, stage: Stage, phase: number, result: Result): void {
@@ -295,18 +289,12 @@ function settle(request: Request, result: Result): void {
     return;
   }
   if (isResult(result)) respondWithStatus(request, result);
-  else failed(request, notAResult(result));
+  else failed(request, notAResult(result, RESULTS));
 }
 
 /** The types of a module written in JavaScript are not checked. */
 function isResult(value: unknown): value is Result {
   return value === DECLINED || value === DONE || value === OK || isStatus(value);
-}
-
-function notAResult(value: unknown): TypeError {
-  return new TypeError(
-    `the handler returned ${inspect(value, { depth: 0 })}: it must return DECLINED, DONE, OK, a status, or a promise of one of them`,
-  );
 }
 
 function failed(request: Request, thrown: unknown, handler = presentHandler(request)): void {

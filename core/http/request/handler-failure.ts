@@ -3,7 +3,8 @@ import type { Log } from '../../contract/log.js';
 import type { Location } from '../site/location.js';
 import type { RequestServer } from '../site/virtual-server.js';
 import { Stage } from './stage.js';
-import { errorOf, NamedFailure, stackOf } from '../../contract/thrown.js';
+import { errorOf } from '../../contract/thrown.js';
+import { describeHandler, failureText } from '../../run/handler-failure.js';
 
 /** A request whose handlers may fail. */
 export interface HandledRequest extends HttpRequest {
@@ -23,19 +24,19 @@ interface HandlerPosition extends HandledRequest {
 
 /** Logs what a module has thrown. It costs this request its response, and others nothing. */
 export function logFailure(request: HandledRequest, thrown: unknown, handler: unknown): void {
+  const { log } = request.context;
   const error = errorOf(thrown);
-  if (error instanceof MalformedBody) {
-    request.context.log.write('error', error.message, request);
-    return;
-  }
-  const failed = error instanceof NamedFailure ? error.message : `${handlerName(request, handler)} failed: ${stackOf(error)}`;
-  request.context.log.write('crit', failed, request);
+  if (error instanceof MalformedBody) log.write('error', error.message, request);
+  else log.write('crit', failureText(error, moduleOf(request, handler)), request);
 }
 
 /** `a handler of "acme_http_x_module"`, for the log. */
-export function handlerName({ location, server }: HandledRequest, handler: unknown, what = 'handler'): string {
-  const module = location.modules.get(handler) ?? server.modules.get(handler);
-  return module === undefined ? `a ${what}` : `a ${what} of "${module}"`;
+export function handlerName(request: HandledRequest, handler: unknown, what?: string): string {
+  return describeHandler(moduleOf(request, handler), what);
+}
+
+function moduleOf({ location, server }: HandledRequest, handler: unknown): string | undefined {
+  return location.modules.get(handler) ?? server.modules.get(handler);
 }
 
 /** The handler or header filter that a request is in, or the handler it has just come from. */

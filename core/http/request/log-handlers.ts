@@ -1,5 +1,6 @@
 import type { Generation } from '../../config/generations.js';
 import type { HttpRequest } from '../../contract/http.js';
+import { runLast } from '../../run/handler-failure.js';
 import { type HandledRequest, logFailure } from './handler-failure.js';
 
 /** Handler of a module for the end of a request. */
@@ -18,20 +19,10 @@ interface EndingRequest extends HandledRequest {
 
 /** Runs the log phase of a request, then its end steps, each whatever becomes of the others. */
 export function runLogHandlers(request: EndingRequest): void {
-  for (const handler of request.location.logHandlers) runLast(request, handler, handler);
+  for (const handler of request.location.logHandlers) runLast(request, handler, handler, logFailure);
   const { endSteps } = request;
   request.endSteps = undefined;
   request.isOver = true;
-  if (endSteps !== undefined) for (const { step, handler } of endSteps) runLast(request, step, handler);
+  if (endSteps !== undefined) for (const { step, handler } of endSteps) runLast(request, step, handler, logFailure);
   request.generation.leave();
-}
-
-/** Runs a handler or a step of a request that is over: its result is not waited for. */
-export function runLast(request: HandledRequest, step: EndStep['step'], handler: unknown): void {
-  try {
-    const returned = step(request);
-    if (returned instanceof Promise) returned.catch((error: unknown) => logFailure(request, error, handler));
-  } catch (error) {
-    logFailure(request, error, handler);
-  }
 }

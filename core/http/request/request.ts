@@ -16,9 +16,9 @@ import { sizeOf } from '../../contract/args.js';
 import { byteText } from '../../contract/message-text.js';
 import { readBody, storeWholeBody } from './body-reading.js';
 import { BodyStream } from './body-stream.js';
-import { presentHandler } from './handler-failure.js';
+import { runLast } from '../../run/handler-failure.js';
+import { logFailure, presentHandler } from './handler-failure.js';
 import { headField, headFields, headFieldVariable } from './head-fields.js';
-import { runLast } from './log-handlers.js';
 import type { BodyRequest } from './request-body.js';
 import { RequestData } from './request-data.js';
 import { assertLength, assertStatus, bytesOf } from './response-arguments.js';
@@ -222,7 +222,7 @@ export class Request extends RequestData implements HttpRequest, BodyRequest {
 
   atEnd(step: (request: HttpRequest) => void): void {
     const handler = presentHandler(this);
-    if (this.isOver) runLast(this, step, handler);
+    if (this.isOver) runLast(this, step, handler, logFailure);
     else (this.endSteps ??= []).push({ step, handler });
   }
 

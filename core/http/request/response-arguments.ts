@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { bodyBytes } from './body-bytes.js';
-import { isStatus } from './status.js';
+import { isStatus } from '../../run/handler-result.js';
 
 /** The types of a module written in JavaScript are not checked. */
 export function bytesOf(body: unknown): Buffer {

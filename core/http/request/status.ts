@@ -44,11 +44,6 @@ const REASONS: Readonly<Record<number, string>> = {
   507: 'Insufficient Storage',
 };
 
-/** Statuses of a module's response: final ones of three digits. */
-export function isStatus(value: unknown): value is number {
-  return Number.isInteger(value) && Number(value) >= 200 && Number(value) <= 999;
-}
-
 /** `200 OK`; a status without a known phrase has its three digits only, as nginx sends it. */
 export function statusText(status: number): string {
   const reason = REASONS[status];

@@ -12,7 +12,7 @@ import { SharedByContent } from '../../net/shared-by-content.js';
 import type { ListenOptions } from '../../net/listen-options.js';
 import { ContentTypeTables, type ContentTypes } from './content-types.js';
 import { coreDirectives, type CoreConf } from './core-module.js';
-import { HandlerSet } from './handler-set.js';
+import { LocationHandlers } from './location-handlers.js';
 import { LocationTable } from './location-table.js';
 import type { Location, LocationMatch, LocationSettings } from './location.js';
 import { ScopedReader, type ScopeNode } from '../../config/scope.js';
@@ -187,8 +187,8 @@ export class UnitCompiler {
     return httpListens([...(block?.named('listen') ?? [])], (text) => this.args.path(text));
   }
 
-  #handlers(node: ScopeNode, step: 'compile' | 'compileServer', errors: ErrorCollector): HandlerSet {
-    const set = new HandlerSet(this.explains);
+  #handlers(node: ScopeNode, step: 'compile' | 'compileServer', errors: ErrorCollector): LocationHandlers {
+    const set = new LocationHandlers(this.explains);
     for (const [place, { declaration, instance, reader }] of this.#modules.entries()) {
       const handlers = errors.attempt((): HttpHandlers | undefined => instance[step]?.(reader.view(node)));
       if (handlers !== undefined) set.add(declaration, handlers, place, node.directive);
@@ -197,7 +197,7 @@ export class UnitCompiler {
   }
 
   /** The first step of an `if` block for a request that its module lets enter it. */
-  #entryOf(handlers: HandlerSet, { directive }: ScopeNode): number {
+  #entryOf(handlers: LocationHandlers, { directive }: ScopeNode): number {
     const place = this.#modules.findIndex(({ declaration }) => hasDirective(declaration, directive?.name));
     const owner = this.#modules[place];
     return owner === undefined ? 0 : handlers.countBefore('rewrite', owner.declaration, place);

@@ -14,9 +14,12 @@ import type { Session } from '../session/session.js';
 import type { SessionFlow } from '../session/session-flow.js';
 import type { SessionSteps } from '../site/server.js';
 import { SessionWait } from './session-wait.js';
-import { stackOf } from '../../contract/thrown.js';
+import { failureText, runLast } from '../../run/handler-failure.js';
+import { isStatus, notAResult } from '../../run/handler-result.js';
+import { whenSettled } from '../../run/parked-handler.js';
 
 const PREREAD = STREAM_PHASES.indexOf('preread');
+const RESULTS = 'DECLINED, DONE, OK (in preread also AGAIN)';
 
 /** Runs the handlers of a session, phase by phase, then its content. */
 export const phaseRunner: SessionFlow = {
@@ -34,7 +37,7 @@ export const phaseRunner: SessionFlow = {
         return;
       }
       const result = run(session, handler);
-      if (result instanceof Promise) {
+      if (typeof result !== 'number') {
         park(session, result, handler, (settled) => apply(session, settled, steps));
         return;
       }
@@ -47,8 +50,8 @@ export const phaseRunner: SessionFlow = {
   },
 
   finish(session) {
-    if (!session.isPassed) for (const handler of session.server.logHandlers) runLast(session, handler, handler);
-    for (const step of session.takeEndSteps()) runLast(session, step, undefined);
+    if (!session.isPassed) for (const handler of session.server.logHandlers) runLast(session, handler, handler, logFailure);
+    for (const step of session.takeEndSteps()) runLast(session, step, undefined, logFailure);
   },
 };
 
@@ -76,11 +79,7 @@ function apply(session: Session, result: StreamResult, before: SessionSteps): bo
   const phase = before.phases[step] ?? PREREAD;
   if (result === AGAIN && phase === PREREAD) return waitForMore(session);
   session.context.timers.forget(session);
-  if (result === DONE) return false;
-  if (result !== DECLINED && result !== OK) {
-    session.end(result);
-    return false;
-  }
+  if (result !== DECLINED && result !== OK) return settle(session, result, before.handlers[step]);
   const place = result === OK ? Infinity : (before.places[step] ?? 0);
   const { steps } = session.server;
   // As long as the server stays the same the handlers of one module are one after the other.
@@ -110,39 +109,52 @@ function waitForMore(session: Session): boolean {
 
 function runContent(session: Session, content: StreamHandler): void {
   const result = run(session, content);
-  if (result instanceof Promise) park(session, result, content, (settled) => finishContent(session, settled));
-  else finishContent(session, result);
+  if (typeof result === 'number') finishContent(session, result, content);
+  else park(session, result, content, (settled) => finishContent(session, settled, content));
 }
 
-function finishContent(session: Session, result: StreamResult): false {
-  if (result !== DONE) session.end(result === OK || result === DECLINED ? STREAM_OK : result);
+function finishContent(session: Session, result: StreamResult, content: StreamHandler): false {
+  return settle(session, result === OK || result === DECLINED ? STREAM_OK : result, content);
+}
+
+/** A handler has ended the session, or has promised to. */
+function settle(session: Session, result: StreamResult, handler: unknown): false {
+  if (result === DONE) {
+    if (session.owner === undefined && session.status === 0) startWait(session, handler);
+  } else if (session.status === 0) {
+    session.end(isStatus(result) ? result : failed(session, notAResult(result, RESULTS), handler));
+  }
   return false;
 }
 
 /** The handler waits for something: the session is parked until then. Only this path makes closures. */
-function park(session: Session, result: Promise<StreamResult>, handler: StreamHandler, then: (result: StreamResult) => boolean): void {
-  // A relay that the handler has started already has time limits of its own.
-  const wait = session.owner === undefined && session.status === 0 ? new SessionWait(session, handler).start() : undefined;
-  result
-    .catch((error: unknown) => failed(session, error, handler))
-    .then((settled) => {
-      wait?.end();
-      if (session.status === 0 && then(settled)) session.continue();
-    })
-    .catch((error: unknown) => session.end(failed(session, error, handler)));
-}
-
-function runLast(session: Session, step: (session: Session) => unknown, handler: unknown): void {
-  try {
-    const returned = step(session);
-    if (returned instanceof Promise) returned.catch((error: unknown) => void failed(session, error, handler));
-  } catch (error) {
-    failed(session, error, handler);
+function park(session: Session, waiting: Promise<StreamResult>, handler: StreamHandler, then: (result: StreamResult) => boolean): void {
+  if (!(waiting instanceof Promise)) {
+    settle(session, waiting, handler);
+    return;
   }
+  whenSettled(waiting, {
+    // A relay that the handler has started already has time limits of its own.
+    wait: session.owner === undefined && session.status === 0 ? startWait(session, handler) : undefined,
+    isAwaited: () => session.status === 0,
+    resume: (result) => {
+      session.context.clock.refresh();
+      if (then(result as StreamResult)) session.continue();
+    },
+    fail: (error) => session.end(failed(session, error, handler)),
+  });
 }
 
-function failed(session: Session, error: unknown, handler: unknown): StreamResult {
-  const module = session.server.modules.get(handler) ?? 'a module';
-  session.context.log.write('error', `${module}: ${stackOf(error)}`, session);
+function startWait(session: Session, handler: unknown): SessionWait {
+  return new SessionWait(session, handler).start();
+}
+
+function failed(session: Session, thrown: unknown, handler: unknown): StreamResult {
+  logFailure(session, thrown, handler);
   return STREAM_INTERNAL_ERROR;
+}
+
+/** Logs what a module has thrown. It costs this session its service, and others nothing. */
+function logFailure(session: Session, thrown: unknown, handler: unknown): void {
+  session.context.log.write('crit', failureText(thrown, session.server.modules.get(handler)), session);
 }

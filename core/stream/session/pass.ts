@@ -17,6 +17,7 @@ export function passSession(session: Session, address: Address): StreamResult {
   const listener = context.listeners.find(address);
   if (listener === undefined) return fail(`port not found for "${formatAddress(address)}"`, STREAM_OK);
   session.isPassed = true;
+  session.leaveToClient();
   client.passTo(listener, address, session.connection, () => session.end(STREAM_OK));
   return DONE;
 }

@@ -10,19 +10,15 @@ import {
 } from '../../contract/stream.js';
 import { formatAddress, type Address } from '../../contract/address.js';
 import type { Timed } from '../../net/timers.js';
+import { HandlerWait } from '../../run/handler-wait.js';
 import type { StreamServer, StreamServerNames } from '../site/server.js';
 import type { ClientEnd, SessionListener } from './client-end.js';
 import type { StreamContext } from './context.js';
 import { passSession } from './pass.js';
 import { ReplacedClient } from './replaced-client.js';
 import type { SessionFlow } from './session-flow.js';
+import { CLIENT_SIDE, type SessionOwner } from './session-owner.js';
 import type { SessionAttemptFacts, SessionTrace } from './upstream-trace.js';
-
-/** Owner of a session after a content handler has returned DONE. */
-export interface SessionOwner {
-  /** The session ends: releases its resources. Data received for the other side is still sent. */
-  stop(): void;
-}
 
 type EndStep = (session: StreamSession) => void;
 
@@ -35,8 +31,6 @@ export class Session implements StreamSession, Timed {
   bytesSent = 0;
   /** The next handler in {@link StreamServer.steps}. */
   step = 0;
-  /** A handler waits for a promise, or for more bytes. */
-  isParked = false;
   /** The client's side is ready for `preread`. */
   isReady = false;
   /** Its connection is another server's. */
@@ -119,6 +113,7 @@ export class Session implements StreamSession, Timed {
     if (this.status !== 0) return DONE;
     const bytes = typeof data === 'string' ? Buffer.from(data, 'latin1') : data;
     this.bytesSent += bytes.length;
+    this.leaveToClient();
     this.client.send(bytes, () => this.end(STREAM_OK));
     return DONE;
   }
@@ -138,6 +133,13 @@ export class Session implements StreamSession, Timed {
     if (!this.isPassed) this.client.close();
     this.generation.leave();
     this.context.figures.countSession(-1);
+  }
+
+  /** From now on the client's side ends it, and no handler is awaited. */
+  leaveToClient(): void {
+    const { owner } = this;
+    if (owner instanceof HandlerWait) owner.end();
+    this.owner ??= CLIENT_SIDE;
   }
 
   chooseServer(name: string): void {

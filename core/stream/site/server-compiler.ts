@@ -14,7 +14,7 @@ import { SharedByContent } from '../../net/shared-by-content.js';
 import type { CheckedStreamModule } from './checked-module.js';
 import { StreamCompilation, type CompiledStream, type StreamConfiguration } from './compiler.js';
 import { streamDirectives, type StreamCoreConf } from './core-module.js';
-import { StreamHandlerSet } from './handler-set.js';
+import { SessionHandlers } from './session-handlers.js';
 import { streamListens } from './stream-listens.js';
 import type { StreamServer } from './server.js';
 
@@ -61,7 +61,7 @@ export class ServerCompiler {
     const conf = this.#core.conf(node) as StreamCoreConf;
     const lines = (name: string): readonly Directive[] => [...(directive.block?.named(name) ?? [])];
     const [server, holdings] = this.recorder.record(() => {
-      const handlers = new StreamHandlerSet();
+      const handlers = new SessionHandlers();
       const before = errors.size;
       for (const [place, { module, reader }] of this.#modules.entries()) {
         const returned = errors.attempt(() => module.compile(reader.view(node)));

@@ -5,7 +5,8 @@ import type { PeerConnection, PeerUser } from '../../net/peer-connection.js';
 import type { SocketUser } from '../../net/socket-user.js';
 import type { Timed } from '../../net/timers.js';
 import type { TcpClient } from '../client/tcp-client.js';
-import type { Session, SessionOwner } from '../session/session.js';
+import type { SessionOwner } from '../session/session-owner.js';
+import type { Session } from '../session/session.js';
 import type { RelaySettings } from './relay-route.js';
 import type { SessionAttempt } from './session-attempt.js';
 
