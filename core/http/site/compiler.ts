@@ -1,31 +1,19 @@
-import { ErrorCollector } from '../../config/error-collector.js';
 import { errorAt } from '../../config/errors.js';
-import { IdMap, type IdMapDraft } from '../../config/id-map.js';
-import { InputUsersDraft, type InputUsers } from '../../config/input-users.js';
 import type { Directive } from '../../contract/tree.js';
 import { LocationTable } from './location-table.js';
 import type { Location } from './location.js';
 import { checkPlace } from './place-rules.js';
-import { serverIds } from '../../config/server-places.js';
 import { ScopeNode, type StaysOutside } from '../../config/scope.js';
 import { locationMatch } from './settings.js';
-import { touchedBy, type TouchedBlock, type TreeChange } from '../../config/touched-blocks.js';
+import type { TouchedBlock, TreeChange } from '../../config/touched-blocks.js';
 import type { UnitCompiler } from './unit-compiler.js';
 import type { Holdings } from '../../config/holdings.js';
-import type { ServerChange } from '../../net/listen-groups.js';
+import { type EngineConfiguration, ServerCompilation } from '../../net/server-compilation.js';
 import type { CompiledServers } from '../../net/server-follower.js';
 import type { VirtualServer } from './virtual-server.js';
 
-/** The compiled `http` block. It never changes: a change makes another one that shares unchanged parts. */
-export interface HttpConfiguration {
-  readonly main: ScopeNode;
-  /** By the id of the `http` directive. */
-  readonly http: ReadonlyMap<number, ScopeNode>;
-  /** By the id of the `server` directive. */
-  readonly servers: IdMap<VirtualServer>;
-  /** Servers and locations by what they were made of besides their blocks, see {@link Holdings.inputs}. */
-  readonly users: InputUsers;
-}
+/** The compiled `http` block. */
+export type HttpConfiguration = EngineConfiguration<VirtualServer>;
 
 export type Compiled = CompiledServers<VirtualServer, HttpConfiguration>;
 
@@ -45,101 +33,42 @@ function* heldIn(locations: LocationTable): Generator<Holdings> {
 }
 
 /** One run of the compiler. */
-export class Compilation {
-  readonly #errors = new ErrorCollector();
-  readonly #users = new InputUsersDraft();
-
+export class Compilation extends ServerCompilation<VirtualServer> {
+  /** @param again servers and locations to compile although their blocks are the same */
   constructor(
     private readonly units: UnitCompiler,
-    private readonly staysOutside: StaysOutside,
-    private readonly change: TreeChange,
-    private readonly previous: HttpConfiguration | undefined,
-    /** Servers and locations to compile although their blocks are the same. */
-    private readonly again: ReadonlySet<number>,
-  ) {}
-
-  /** @throws ConfigErrors with everything that is wrong */
-  run(): Compiled {
-    const { previous } = this;
-    const touched = touchedBy(this.change, 'http', this.staysOutside, this.again);
-    const compiled =
-      previous === undefined || touched.isEverything ? this.#everything(touched.engine) : this.#parts(previous, touched.engine);
-    this.#errors.throwIfAny();
-    return compiled;
-  }
-
-  #everything({ inside }: TouchedBlock): Compiled {
-    const { root } = this.change.after;
-    const main = this.#node(new ScopeNode('http', 'main', undefined, root, undefined), this.previous?.main);
-    const https = new Map<number, ScopeNode>();
-    const all: VirtualServer[] = [];
-    for (const http of root.named('http')) {
-      const node = this.#node(new ScopeNode('http', 'http', http, http.block, main.outer), this.previous?.http.get(http.id));
-      https.set(http.id, node);
-      const directives = [...(http.block?.named('server') ?? [])];
-      if (directives.length === 0) this.#checkAlone(node);
-      for (const directive of directives) {
-        const old = this.previous?.servers.get(directive.id);
-        const server = this.#errors.attempt(() => this.#server(directive, node, old, inside.get(directive.id)));
-        if (server !== undefined) all.push(server);
-      }
-    }
-    const servers = IdMap.empty<VirtualServer>().edit();
-    for (const server of all) servers.set(server.directive.id, server);
-    for (const old of this.previous?.servers.values() ?? []) if (servers.get(old.directive.id) === undefined) this.#retireServer(old);
-    const configuration = { main, http: https, servers: servers.commit(), users: this.#users.applyTo(this.previous?.users) };
-    return { configuration, all, changes: [], retired: this.#users.retired };
+    staysOutside: StaysOutside,
+    change: TreeChange,
+    previous: HttpConfiguration | undefined,
+    again: ReadonlySet<number>,
+  ) {
+    super('http', staysOutside, change, previous, again);
   }
 
   /** An `http` block without a server: what is wrong with its settings would show in the first one that is added. */
-  #checkAlone(http: ScopeNode): void {
-    const { resources } = this.units.check(new ScopeNode('server', 'server', http.directive, undefined, http.outer), this.#errors);
-    if (resources.length > 0) this.#users.retired.push({ inputs: [], resources });
+  protected override checkAlone(http: ScopeNode): void {
+    const { resources } = this.units.check(new ScopeNode('server', 'server', http.directive, undefined, http.outer), this.errors);
+    if (resources.length > 0) this.users.retired.push({ inputs: [], resources });
   }
 
-  #parts(previous: HttpConfiguration, touched: TouchedBlock): Compiled {
-    const servers = previous.servers.edit();
-    const changes: ServerChange<VirtualServer>[] = [];
-    for (const [id, inside] of touched.inside) {
-      const change = this.#errors.attempt(() => this.#changedServer(id, inside, previous));
-      if (change === undefined) continue;
-      changes.push(change);
-      keep(servers, id, change.after);
-    }
-    const configuration = { ...previous, servers: servers.commit(), users: this.#users.applyTo(previous.users) };
-    const all = touched.reordered ? this.#inOrder(configuration.servers) : undefined;
-    return { configuration, all, changes, retired: this.#users.retired };
-  }
-
-  #inOrder(servers: IdMap<VirtualServer>): VirtualServer[] {
-    return serverIds(this.change.after, 'http').flatMap((id) => servers.get(id) ?? []);
-  }
-
-  #changedServer(id: number, touched: TouchedBlock, previous: HttpConfiguration): ServerChange<VirtualServer> | undefined {
-    const { after } = this.change;
-    const [before, directive, parent] = [previous.servers.get(id), after.byId(id), after.parentOf(id)];
-    const http = parent && previous.http.get(parent.id);
-    if (directive === undefined || http === undefined) {
-      if (before !== undefined) this.#retireServer(before);
-      return before && { before, after: undefined, isLast: false };
-    }
-    const server = this.#server(directive, http, before, touched);
-    return server === before ? undefined : { before, after: server, isLast: before === undefined && !touched.isPlaced };
-  }
-
-  #server(directive: Directive, http: ScopeNode, old: VirtualServer | undefined, touched: TouchedBlock | undefined): VirtualServer {
+  protected override server(
+    directive: Directive,
+    http: ScopeNode,
+    old: VirtualServer | undefined,
+    touched: TouchedBlock | undefined,
+  ): VirtualServer {
     if (old !== undefined && touched?.asWhole === false && old.node.parent === http.outer) {
       const locations = this.#edited(old.locations, directive, old.node, touched);
       return locations === old.locations ? old : { ...old, directive, locations };
     }
-    const node = this.#node(new ScopeNode('server', 'server', directive, directive.block, http.outer), old?.node);
+    const node = this.continued(new ScopeNode('server', 'server', directive, directive.block, http.outer), old?.node);
     if (old !== undefined && old.node === node && !this.again.has(directive.id)) {
       const locations =
         old.directive === directive && touched === undefined ? old.locations : this.#table(directive, node, old.locations, touched);
       return locations === old.locations ? old : { ...old, directive, locations };
     }
-    const unit = this.units.server(directive, node, this.#errors);
-    this.#users.replace(directive.id, old?.holdings, unit.holdings);
+    const unit = this.units.server(directive, node, this.errors);
+    this.users.replace(directive.id, old?.holdings, unit.holdings);
     return { ...unit, locations: this.#table(directive, node, old?.locations, touched) };
   }
 
@@ -149,10 +78,10 @@ export class Compilation {
     const seen = new Set<string>();
     for (const directive of parent.block?.named('location') ?? []) {
       const before = old?.byDirective(directive.id);
-      const location = this.#errors.attempt(() => this.#location(directive, scope, before, touched?.inside.get(directive.id)));
+      const location = this.errors.attempt(() => this.#location(directive, scope, before, touched?.inside.get(directive.id)));
       if (location === undefined) continue;
       const place = placeOf(location);
-      if (location.match.kind !== 'regex' && seen.has(place)) this.#errors.add(duplicate(location));
+      if (location.match.kind !== 'regex' && seen.has(place)) this.errors.add(duplicate(location));
       seen.add(place);
       locations.push(location);
     }
@@ -169,7 +98,7 @@ export class Compilation {
     const added: Location[] = [];
     for (const [id, touched] of inside) {
       const [old, directive] = [table.byDirective(id), this.change.after.byId(id)];
-      const location = directive && this.#errors.attempt(() => this.#location(directive, scope, old, touched));
+      const location = directive && this.errors.attempt(() => this.#location(directive, scope, old, touched));
       if (old !== undefined && old !== location) removed.push(old);
       if (old !== undefined && directive === undefined) this.#retireLocation(old);
       if (location !== undefined && old !== location) added.push(location);
@@ -182,7 +111,7 @@ export class Compilation {
   #assertUnique(table: LocationTable, removed: readonly Location[], added: readonly Location[]): void {
     for (const [at, location] of added.entries()) {
       const other = table.sameAs(location.match) ?? added.slice(0, at).find((earlier) => isSamePlace(earlier, location));
-      if (other !== undefined && !removed.includes(other)) this.#errors.add(duplicate(location));
+      if (other !== undefined && !removed.includes(other)) this.errors.add(duplicate(location));
     }
   }
 
@@ -192,29 +121,25 @@ export class Compilation {
       const nested = this.#edited(old.nested, directive, old.node, touched);
       return nested === old.nested ? old : { ...old, directive, nested };
     }
-    const node = this.#node(new ScopeNode('location', 'location', directive, directive.block, parent.outer), old?.node);
+    const node = this.continued(new ScopeNode('location', 'location', directive, directive.block, parent.outer), old?.node);
     if (old !== undefined && old.node === node && !this.again.has(directive.id)) {
       const nested = old.directive === directive && touched === undefined ? old.nested : this.#table(directive, node, old.nested, touched);
       return nested === old.nested ? old : { ...old, directive, nested };
     }
     const match = locationMatch(directive);
-    this.#errors.attempt(() => checkPlace(directive, match, parent));
-    const unit = this.units.location(match, node, this.#errors);
-    this.#users.replace(directive.id, old?.holdings, unit.holdings);
+    this.errors.attempt(() => checkPlace(directive, match, parent));
+    const unit = this.units.location(match, node, this.errors);
+    this.users.replace(directive.id, old?.holdings, unit.holdings);
     return { ...unit, nested: this.#table(directive, node, old?.nested, touched) };
   }
 
-  #node(node: ScopeNode, old: ScopeNode | undefined): ScopeNode {
-    return node.continuing(old, this.staysOutside);
-  }
-
-  #retireServer(server: VirtualServer): void {
-    this.#users.replace(server.directive.id, server.holdings, undefined);
+  protected override retire(server: VirtualServer): void {
+    super.retire(server);
     for (const location of server.locations.all()) this.#retireLocation(location);
   }
 
   #retireLocation(location: Location): void {
-    this.#users.replace(idOf(location), location.holdings, undefined);
+    this.users.replace(idOf(location), location.holdings, undefined);
     for (const nested of location.nested.all()) this.#retireLocation(nested);
   }
 }
@@ -223,11 +148,6 @@ const idOf = ({ directive }: Location): number => directive?.id ?? 0;
 
 const tableOf = (locations: readonly Location[]): LocationTable =>
   locations.length === 0 ? LocationTable.empty : LocationTable.empty.change([], locations, undefined);
-
-function keep<V>(map: IdMapDraft<V>, id: number, value: V | undefined): void {
-  if (value === undefined) map.delete(id);
-  else map.set(id, value);
-}
 
 /** Unique key of a location in its block, except for regular expressions. */
 function placeOf({ match: { kind, name } }: Location): string {

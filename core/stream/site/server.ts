@@ -1,8 +1,7 @@
-import type { Holdings } from '../../config/holdings.js';
-import type { ScopeNode } from '../../config/scope.js';
 import type { StreamHandler, StreamHandlers, StreamScope } from '../../contract/stream.js';
 import type { NameResolver } from '../../net/dns/resolution.js';
-import type { ListenGroup, ListenGroups, ListeningServer } from '../../net/listen-groups.js';
+import type { ListenGroup, ListenGroups } from '../../net/listen-groups.js';
+import type { CompiledServer } from '../../net/server-compilation.js';
 import type { ServerNames } from '../../net/server-names.js';
 import type { ServerTls } from '../../net/server-tls.js';
 
@@ -27,9 +26,7 @@ export interface StreamSettings {
 }
 
 /** One compiled `server` block of `stream`. */
-export interface StreamServer extends ListeningServer {
-  readonly node: ScopeNode;
-  readonly holdings: Holdings;
+export interface StreamServer extends CompiledServer {
   readonly scope: StreamScope;
   /** First name of server_name as written: `$server_name`. */
   readonly name: string;
