@@ -21,6 +21,8 @@ import type { TlsIdentities } from './tls-identity.js';
 const CALM_TURN = 0.1;
 /** Under a load that never pauses the socket is closed after as many milliseconds. */
 const CALM_LIMIT = 500;
+/** Most turns of the event loop in which the queue of a socket is emptied that is about to be closed. */
+const LAST_TURNS = 20;
 /** How long preludes may take that are under way when the socket is closed, and how often one looks. */
 const PRELUDE_TIME = 1000;
 const PRELUDE_POLL = 20;
@@ -66,6 +68,8 @@ export class Listener implements PreludeEnd, ConnectionTaker {
   #file: SocketFile | undefined;
   /** The socket was bound here: its file goes with it. */
   #isOwnFile = false;
+  /** The socket is this listener's alone, and others are open at its address. */
+  #isOneOfMany = false;
 
   constructor(
     options: ListenOptions,
@@ -111,6 +115,7 @@ export class Listener implements PreludeEnd, ConnectionTaker {
     const isOwn = path !== undefined && descriptor === undefined && (mode !== undefined || hasPrivatePath(path));
     const file = isOwn ? SocketFile.make(path) : undefined;
     this.#server = server;
+    this.#isOneOfMany = shared && descriptor === undefined && path === undefined;
     return new Promise((resolve, reject) => {
       const fail = (error: Error): void => {
         file?.abandon();
@@ -139,17 +144,22 @@ export class Listener implements PreludeEnd, ConnectionTaker {
 
   /** Number of the open socket. */
   get descriptor(): number | undefined {
-    return (this.#server as ServerInside | undefined)?._handle?.fd;
+    return this.#handle?.fd;
   }
 
   /** Handle of the open socket in Node.js: it can be sent to another process. */
   get handle(): unknown {
+    return this.#handle;
+  }
+
+  get #handle(): ServerInside['_handle'] {
     return (this.#server as ServerInside | undefined)?._handle;
   }
 
   /** Another program listens on the same socket: its file stays when this one closes it. */
   leaveFile(): void {
     this.#isOwnFile = false;
+    this.#isOneOfMany = false;
   }
 
   /** Accepts no more. Connections live on. */
@@ -223,7 +233,21 @@ export class Listener implements PreludeEnd, ConnectionTaker {
       await setImmediate();
       calm = accepted === this.#accepted && performance.now() - since < CALM_TURN;
     }
+    if (this.#isOneOfMany) await this.#emptyQueue();
     this.close();
+  }
+
+  /**
+   * Leaves one place in the queue. The system drops what a client sends to connect where there is no place; the client sends it again after a
+   * second, and another worker accepts the connection. Thus at most one is reset, however long this thread does not run before it closes
+   * the socket.
+   */
+  async #emptyQueue(): Promise<void> {
+    this.#handle?.listen?.(0);
+    for (let turn = 0, accepted = -1; accepted !== this.#accepted && turn < LAST_TURNS; turn++) {
+      accepted = this.#accepted;
+      await setImmediate();
+    }
   }
 
   #changeMode(mode: number): void {
@@ -281,7 +305,7 @@ export class Listener implements PreludeEnd, ConnectionTaker {
 
 /** Internals of a server that are used here. */
 interface ServerInside {
-  readonly _handle?: { readonly fd?: number } | null;
+  readonly _handle?: { readonly fd?: number; listen?(backlog: number): number } | null;
 }
 
 /** Node.js takes the backlog from its own argument here, which its types do not have. */
