@@ -52,6 +52,7 @@ step 'bundle' node dist/tools/bundle.js
 step 'words' node dist/tools/words/words.js
 step 'lint' oxlint --type-aware
 step 'format' oxfmt --check
+step 'subjects of commits' bash tools/commits.sh
 
 echo '== tests'
 logs=$(mktemp -d)
