@@ -11,6 +11,7 @@ import type { ResponseSource } from './response-flow.js';
 import type { RequestOwner } from '../request/client-stream.js';
 import type { Lender } from '../request/lender.js';
 import type { Request } from '../request/request.js';
+import { passInterim } from './early-hints.js';
 import { RequestFeed } from './request-feed.js';
 import { askAfterFailure } from './module-call.js';
 import { askModules } from './module-steps.js';
@@ -343,6 +344,13 @@ export class Exchange implements RequestOwner, MemberReader, QueueUser, Upstream
   }
 
   // The response.
+
+  onInterim(): void {
+    const attempt = this.#attempts.current;
+    if (attempt === undefined) return;
+    const excess = passInterim(this.request, this.route, attempt);
+    if (excess !== '') this.onInvalid(`upstream sent ${excess} while reading response header from upstream`);
+  }
 
   onHead(length: number): void {
     const { request, route, upstream } = this;

@@ -78,6 +78,8 @@ export interface MemberStream {
 /** The exchange, as a stream sees it. */
 export interface MemberReader {
   onConnected(): void;
+  /** An interim response (1xx, not 101), whose head is in the scratch of the context. The attempt may be over afterwards. */
+  onInterim(): void;
   /** The final response begins; its head is in the scratch of the context. @param length of its body, -1: not known */
   onHead(length: number): void;
   /** Content of the body. @param lender see {@link Lender}; undefined: the bytes are given away */

@@ -131,6 +131,7 @@ export class OwnStream implements ClientStream, OwnRequest, Timed {
   openTunnel(): boolean {
     return false;
   }
+  writeInterim(): void {}
   writeHead(): void {}
   watchSending(): void {}
   wantBody(): void {}

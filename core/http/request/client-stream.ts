@@ -40,6 +40,12 @@ export interface ClientStream {
   /** `HTTP/2.0`; undefined: what the request line says. */
   readonly protocol: string | undefined;
 
+  /**
+   * Sends an interim response, if the client's protocol has such.
+   * @param status with its reason, as `103 Early Hints`
+   * @param lines fields, each with its CRLF
+   */
+  writeInterim(request: Request, status: string, lines: string): void;
   /** Fixes status and fields. They leave with the first bytes of the body, or with {@link flush} or {@link end}. */
   writeHead(request: Request): void;
   /** The head was written, and none of it has left. */

@@ -30,6 +30,7 @@ export class NoStream implements ClientStream {
     return false;
   }
 
+  writeInterim(): void {}
   writeHead(_: Request): void {}
   dropHead(): void {}
   write(): void {}

@@ -125,8 +125,9 @@ export class RequestData {
   chunked = false;
   finished = false;
   bytesSent = 0;
-  /** Bytes of the response's head. */
+  /** Bytes of the response's head, and of interim responses. */
   headBytes = 0;
+  interimBytes = 0;
 
   /** Steps of modules for its end: {@link atEnd}. */
   endSteps: EndStep[] | undefined = undefined;
@@ -180,7 +181,7 @@ export class RequestData {
 
   /** As they were sent: with the lengths of chunks, as nginx counts. */
   get bodyBytesSent(): number {
-    return Math.max(this.bytesSent - this.headBytes, 0);
+    return Math.max(this.bytesSent - this.headBytes - this.interimBytes, 0);
   }
 
   get scope(): Scope {

@@ -70,6 +70,9 @@ export abstract class FrontStream implements StreamFront {
   get holdsHead(): boolean {
     return this.inner.holdsHead;
   }
+  writeInterim(request: Request, status: string, lines: string): void {
+    this.inner.writeInterim(request, status, lines);
+  }
   writeHead(request: Request): void {
     this.inner.writeHead(request);
   }

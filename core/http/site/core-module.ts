@@ -273,6 +273,11 @@ export const coreDirectives = {
     many: true,
     doc: 'URI or named location that serves these status codes.',
   }),
+  early_hints: directive({
+    in: ANYWHERE,
+    args: { conditions: rest(template('string')) },
+    doc: 'Passes 103 responses (Early Hints) of members to the client if at least one of the strings is not empty and not "0".',
+  }),
   ...resolverDirectives(ANYWHERE),
   tcp_nodelay: directive({ in: ANYWHERE, args: flag(), default: 'on', doc: 'Accepted: always on.' }),
   tcp_nopush: directive({ in: ANYWHERE, args: flag(), default: 'off', doc: 'Accepted: the head leaves with the first bytes of the body.' }),

@@ -50,6 +50,8 @@ export interface LocationSettings {
   readonly serverNameInRedirect: boolean;
   readonly recursiveErrorPages: boolean;
   readonly errorPages: readonly ErrorPage[];
+  /** Conditions of which one has to hold so that 103 responses of members are passed on. Empty: they never are. */
+  readonly earlyHints: readonly Template[];
   /** Looks up the names that requests bring; undefined: there is no `resolver`. */
   readonly resolver: NameResolver | undefined;
   /** Redirect `/name` to `/name/` when the location is `/name/` and hands requests on (proxy_pass). */

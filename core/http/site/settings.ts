@@ -59,6 +59,7 @@ export function locationSettings(
     serverNameInRedirect: conf.server_name_in_redirect,
     recursiveErrorPages: conf.recursive_error_pages,
     errorPages: conf.error_page.map((line) => errorPage(line.words)),
+    earlyHints: conf.early_hints?.conditions ?? [],
     resolver,
     autoRedirect,
   };

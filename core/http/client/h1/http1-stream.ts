@@ -34,6 +34,13 @@ export class Http1Stream implements ClientStream {
 
   // The response.
 
+  writeInterim(request: Request, status: string, lines: string): void {
+    if (this.connection.request !== request || request.minor === 0) return;
+    const head = `HTTP/1.1 ${status}\r\n${lines}\r\n`;
+    request.interimBytes += head.length;
+    this.#writer.writeText(request, head);
+  }
+
   writeHead(request: Request): void {
     if (request.expectContinue && request.body === undefined && request.status < 400) this.#sendContinue(request);
     const head = headText(request, this.connection.maySurvive(request));

@@ -11,8 +11,9 @@ import { onResponseDrained } from '../../response/response.js';
 import { abandonRequest, closeRequest, rejectBody, timeOutBody } from '../request-end.js';
 import { BodyWindow } from './body-window.js';
 import type { Http2Connection } from './http2-connection.js';
+import { LastPiece } from './last-piece.js';
 import { OutputQueue } from '../../../net/http2/output-queue.js';
-import { responseBlock, trailerBlock } from './response-block.js';
+import { interimBlock, responseBlock, trailerBlock } from './response-block.js';
 import type { SendingStream } from '../../../net/http2/sender.js';
 import { TunnelInput } from './tunnel-input.js';
 
@@ -54,8 +55,7 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
   #bodyPaused = false;
   /** The response is out, and the client may end its request until then (epoch milliseconds). */
   #lingersUntil = 0;
-  /** The bytes that complete a body of a known length, until the stream has ended. */
-  #lastPiece: Buffer | undefined = undefined;
+  #last: LastPiece | undefined = undefined;
   #window: BodyWindow | undefined = undefined;
   #tunnelInput: TunnelInput | undefined = undefined;
   /** Most responses leave at once. */
@@ -77,6 +77,7 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
     // What follows a CONNECT is for the tunnel (RFC 9113, 8.5).
     if (request.method === 'CONNECT') return;
     request.body = new RequestBody(length, false);
+    this.#last = new LastPiece();
     this.#waitForBody(request);
   }
 
@@ -112,7 +113,7 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
       this.#closeIfDone();
       return;
     }
-    this.#feedLastPiece(body);
+    this.#last?.feed(body);
     if (body.failure === 0 && !body.endStream()) {
       this.breakOff(ErrorCode.ProtocolError);
       return;
@@ -139,6 +140,14 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
   }
 
   // The response.
+
+  writeInterim(request: Request, status: string, lines: string): void {
+    if (this.#over) return;
+    const block = interimBlock(status, lines, this.context.hpack);
+    request.interimBytes += block.length;
+    request.bytesSent += block.length;
+    this.connection.sendHeaders(this, block, false);
+  }
 
   writeHead(request: Request): void {
     const block = responseBlock(request);
@@ -385,8 +394,9 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
       this.#grant();
       return;
     }
-    if (this.#retainsLast(body, payload, borrowed)) return;
-    if (body.feed(payload, 0, borrowed) < payload.length) {
+    const last = this.#last?.retain(body, payload, borrowed, this.remoteEnded);
+    if (last === 'retained') return;
+    if (last === 'excess' || body.feed(payload, 0, borrowed) < payload.length) {
       this.breakOff(ErrorCode.ProtocolError);
       return;
     }
@@ -395,28 +405,6 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
     else if (body.failure > 0) return;
     else if (body.isFull) this.pauseBody();
     else this.#letBodyCome(request);
-  }
-
-  /**
-   * Until END_STREAM it is open whether a body is malformed, being longer than its content-length (RFC 9113, 8.1.1): no reader gets all of it
-   * before that. What is too long is rejected with none of the piece that makes it so.
-   */
-  #retainsLast(body: RequestBody, payload: Buffer, borrowed: boolean): boolean {
-    const missing = body.contentLength < 0 ? Infinity : body.contentLength - body.taken;
-    if (payload.length > missing || (payload.length > 0 && this.#lastPiece !== undefined)) {
-      this.#lastPiece = undefined;
-      this.breakOff(ErrorCode.ProtocolError);
-      return true;
-    }
-    if (payload.length < missing || this.remoteEnded || body.isDiscarded) return false;
-    this.#lastPiece = borrowed ? Buffer.from(payload) : payload;
-    return true;
-  }
-
-  #feedLastPiece(body: RequestBody): void {
-    const piece = this.#lastPiece;
-    this.#lastPiece = undefined;
-    if (piece !== undefined) body.feed(piece, 0, false);
   }
 
   #letBodyCome(request: Request): void {
@@ -483,7 +471,7 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
    */
   #linger(request: Request): void {
     this.#lingersUntil = this.context.clock.now + request.location.settings.lingering.time;
-    if (request.body !== undefined) this.#feedLastPiece(request.body);
+    if (request.body !== undefined) this.#last?.feed(request.body);
     this.#bodyPaused = false;
     this.#window?.open();
     this.#letBodyCome(request);

@@ -12,6 +12,11 @@ export function trailerBlock(request: Request): string {
   return linesBlock(takeTrailers(request), request.context.hpack);
 }
 
+/** The encoded header block of an interim response. @param status with its reason */
+export function interimBlock(status: string, lines: string, hpack: HpackEncoder): string {
+  return hpack.status(Number.parseInt(status, 10)) + linesBlock(lines, hpack);
+}
+
 /** The encoded header block of a response, its fields in the order of nginx. */
 export function responseBlock(request: Request): string {
   const { response, context } = request;

@@ -202,6 +202,13 @@ export class SerialStream implements MemberStream, MemberConnection, PeerUser, I
     this.#reader?.onInvalid(text);
   }
 
+  /** The head in the scratch of the context is that of an interim response. @returns false if the attempt is over */
+  passInterim(): boolean {
+    const turn = this.#turn;
+    this.#reader?.onInterim();
+    return this.#isIn(turn);
+  }
+
   /**
    * The head in the scratch of the context begins the response.
    * @param inHand bytes of the present read that are not of it

@@ -91,7 +91,10 @@ export class Http1Codec implements MemberCodec, ChunkSink {
         return;
       }
       from = end;
-      if (context.responseHead.interim) continue;
+      if (context.responseHead.interim) {
+        if (this.stream.passInterim()) continue;
+        return;
+      }
       this.#begin(input, from);
       return;
     }

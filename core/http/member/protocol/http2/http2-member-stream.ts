@@ -196,7 +196,10 @@ export class Http2MemberStream implements MemberStream, SendingStream, Timed {
     }
     if (head.interim || head.status === 101) {
       if (ends || head.status === 101) this.fail('upstream sent invalid interim response while reading response header from upstream');
-      else this.connection.spend();
+      else {
+        this.connection.spend();
+        this.#reader?.onInterim();
+      }
       return;
     }
     this.hasHead = true;
