@@ -22,6 +22,7 @@ export interface ConnectionCounters {
 export class Admission {
   readonly idleClients = new IdleClients();
   readonly #descriptors: Descriptors;
+  #streams = 0;
   /** Time of the last log line about exhausted connections, by level. */
   readonly #warned = { warn: 0, alert: 0, crit: 0 };
 
@@ -55,6 +56,16 @@ export class Admission {
     if (counters.own >= this.limit && !this.#makeRoom()) return false;
     counters.countHandled();
     return true;
+  }
+
+  /** There is room for a request that shares its connection to a member with others: it takes a place as one with its own connection would. */
+  get hasRoomForStream(): boolean {
+    return this.#streams < this.limit;
+  }
+
+  /** @param change 1: such a request goes to its member; -1: it is over */
+  countStream(change: 1 | -1): void {
+    this.#streams += change;
   }
 
   /** Closes the connection that is idle longest (nginx: ngx_drain_connections). False: all are at work. */

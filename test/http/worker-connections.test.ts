@@ -30,6 +30,38 @@ test('a worker takes no more clients than worker_connections', async (t) => {
   t.pass();
 });
 
+test('requests to members of HTTP/2 take places as well: one that comes back to the server ends', async (t) => {
+  const srv = await startSrv(
+    t,
+    `worker_processes 1;
+    events { worker_connections 40; }
+    http {
+      log_format hops '$status';
+      access_log logs/hops.log hops;
+      server {
+        listen 127.0.0.1:%%PORT_web%%;
+        http2 on;
+        location / { proxy_http_version 2; proxy_pass http://127.0.0.1:%%PORT_web%%; }
+        location /grpc { grpc_pass 127.0.0.1:%%PORT_web%%; }
+        location /ok { proxy_http_version 2; proxy_pass http://127.0.0.1:%%PORT_web%%/done; }
+        location /done { return 200 ok; }
+      }
+    }`,
+    { allowCrashes: true },
+  );
+  const port = srv.port('web');
+  // The places are free again afterwards.
+  for (const [path, hops] of [
+    ['/', 41],
+    ['/grpc', 82],
+  ] as const) {
+    t.is((await get(port, path)).status, 500);
+    await srv.waitForLog(new RegExp(`^(500\\n){${hops}}$`), 'logs/hops.log');
+  }
+  await srv.waitForLog(/\[alert\] .*40 worker_connections are not enough while connecting to upstream, client: 127\.0\.0\.1/);
+  t.is((await get(port, '/ok')).body, 'ok');
+});
+
 test('idle connections give way to new clients, the longest idle first', async (t) => {
   const silent = await rawBackend(t, () => undefined);
   const srv = await startSrv(

@@ -33,7 +33,7 @@ export class Attempt implements AttemptFacts, MemberAttempt {
   requestSent = false;
   /** How often the member has refused the stream, without looking at the request. */
   refusals = 0;
-  /** Number of interim responses so far, and bytes of those that were passed on. */
+  /** Number of interim responses so far, and bytes of 103 responses that were passed on. */
   interims = 0;
   hintBytes = 0;
   /** Request line and fields for this member. */

@@ -251,6 +251,11 @@ export class Exchange implements RequestOwner, MemberReader, QueueUser, Upstream
       this.#couldNotTry(attempt, 'error', `${(error as Error).message} while connecting to upstream`);
       return;
     }
+    const { admission } = this.request.context;
+    if (this.route.streams.sharesConnections && !admission.hasRoomForStream) {
+      this.#couldNotTry(attempt, 'alert', `${admission.limit} worker_connections are not enough while connecting to upstream`);
+      return;
+    }
     const stream = attempt.open(peer, this.route, tls, mayReuse, this);
     if (stream.isConnected) this.#send(attempt, stream);
     else stream.limit(this.route.plan.connectTimeout);

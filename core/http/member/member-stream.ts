@@ -32,6 +32,8 @@ export interface MemberTarget {
 export interface MemberStreams {
   /** Requests are sent when the length of their body is known. */
   readonly needsLength: boolean;
+  /** Requests share connections: each takes one of worker_connections. */
+  readonly sharesConnections: boolean;
   /**
    * Begins an attempt.
    * @param mayReuse an idle connection is good enough

@@ -4,6 +4,7 @@ import { type SerialProtocol, SerialStream } from './serial-stream.js';
 /** Streams of a protocol that carries one request at a time over a connection. Idle connections are in the pool of the upstream. */
 export class SerialStreams implements MemberStreams {
   readonly needsLength: boolean;
+  readonly sharesConnections = false;
 
   constructor(private readonly protocol: SerialProtocol) {
     this.needsLength = protocol.needsLength === true;

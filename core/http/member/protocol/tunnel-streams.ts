@@ -17,6 +17,7 @@ class ConnectProtocol implements SerialProtocol {
 /** Streams that become tunnels as soon as they are connected. Each has a connection of its own, which is never kept. */
 export class TunnelStreams implements MemberStreams {
   readonly needsLength = false;
+  readonly sharesConnections = false;
   readonly #protocol = new ConnectProtocol();
 
   open(target: MemberTarget, _mayReuse: boolean, reader: MemberReader): MemberStream {

@@ -54,6 +54,7 @@ export class Http2MemberStream implements MemberStream, SendingStream, Timed {
     reader: MemberReader,
   ) {
     this.#reader = reader;
+    target.context.admission.countStream(1);
     this.isReused = connection.isReady && connection.requests > 0;
     if (!connection.isReady) connection.waiting.add(this);
   }
@@ -280,6 +281,7 @@ export class Http2MemberStream implements MemberStream, SendingStream, Timed {
   release(): void {
     if (this.#reader === undefined) return;
     this.#reader = undefined;
+    this.target.context.admission.countStream(-1);
     this.target.context.timers.forget(this);
     this.#output?.clear();
     this.#releasePiece();

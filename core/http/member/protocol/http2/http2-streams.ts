@@ -10,6 +10,7 @@ import { RequestBlocks } from './request-block.js';
  */
 export class Http2Streams implements MemberStreams {
   readonly needsLength = false;
+  readonly sharesConnections = true;
   /** Connections that carry requests, or are being opened. */
   readonly #busy = new WeakMap<Peer, MemberConnection[]>();
   readonly #blocks = new RequestBlocks();
