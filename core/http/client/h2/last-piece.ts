@@ -24,7 +24,7 @@ export class LastPiece {
     return 'retained';
   }
 
-  /** The body is complete, or nobody reads it. */
+  /** The body is complete, or is discarded. */
   feed(body: RequestBody): void {
     const bytes = this.#bytes;
     this.#bytes = undefined;
