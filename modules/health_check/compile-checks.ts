@@ -4,9 +4,11 @@ import type { UpstreamScope } from '../../core/contract/balancer.js';
 import { certificatesIn } from '../../core/contract/certificates.js';
 import { ArgError, type Conf } from '../../core/contract/spec.js';
 import type { CheckSettings, HealthSettings } from './check-settings.js';
-import type { ConnectionMeans, ProbeTls } from './connection.js';
+import type { ConnectionMeans, ConnectionOptions, ProbeTls } from './connection.js';
 import { INLINE, type checkDirectives, type locationDirectives } from './directives.js';
 import type { LocatedCheck } from './checkers.js';
+import { grpcProber } from './grpc-probe.js';
+import type { Prober } from './probe.js';
 import { httpProber, type ResponseRules } from './http-probe.js';
 import { parseBody, parseBytes, parseExpectation, parseHeader, parseStatus } from './rules.js';
 import { tcpProber, type DataExchange } from './tcp-probe.js';
@@ -68,12 +70,28 @@ export function locatedCheck(
   upstream: { readonly name: string; readonly isSecure: boolean },
   means: ConnectionMeans,
 ): LocatedCheck {
-  assertUri(line.uri);
-  const rules = compileRules(match?.block ?? { status: undefined, header: [], body: undefined });
   const tls = upstream.isSecure ? tlsOf(PLAIN_TLS, upstream.name) : undefined;
-  const probe = httpProber({ uri: line.uri, host: upstream.name, rules, tls, means });
+  const options = { host: upstream.name, tls, means };
+  const probe = line.type === 'grpc' ? grpcProbe(line, options) : httpProbe(line, match, options);
   const timing = { ...line, timeout: LOCATION_TIMEOUT, visit_interval: 0 };
   return { check: { name, label: line.match, timing, probe }, isMandatory: line.mandatory, isPersistent: line.persistent };
+}
+
+type LocationLine = NonNullable<LocationConf['location_check']>;
+type ProbeOptions = ConnectionOptions & { readonly host: string };
+
+/** @throws ArgError */
+function grpcProbe({ uri, match, grpc_service: service = '', grpc_status: grpcStatus = 0 }: LocationLine, options: ProbeOptions): Prober {
+  if (uri !== undefined || match !== '') throw new ArgError('"type=grpc" is not compatible with "uri" and "match"');
+  return grpcProber({ ...options, service, grpcStatus });
+}
+
+/** @throws ArgError */
+function httpProbe(line: LocationLine, match: LocationConf['match'][number] | undefined, options: ProbeOptions): Prober {
+  const { uri = '/', grpc_service: service, grpc_status: status } = line;
+  if (service !== undefined || status !== undefined) throw new ArgError('"grpc_service" and "grpc_status" need "type=grpc"');
+  assertUri(uri);
+  return httpProber({ ...options, uri, rules: compileRules(match?.block ?? { status: undefined, header: [], body: undefined }) });
 }
 
 const PLAIN_TLS = { server_name: '', verify: false, trusted_certificate: '', protocols: 'TLSv1.2 TLSv1.3' };

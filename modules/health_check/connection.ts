@@ -1,4 +1,4 @@
-import { connect, Socket } from 'node:net';
+import { connect, Socket, type OnReadOpts } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import type { Address } from '../../core/contract/address.js';
 import type { ControlPlaneGuard } from '../../core/contract/control-plane-guard.js';
@@ -38,9 +38,11 @@ export abstract class Connection {
 
   constructor(
     address: Address,
-    { tls, means: { buffer, guard } }: ConnectionOptions,
+    options: ConnectionOptions,
     private readonly done: (failure: Failure | undefined) => void,
   ) {
+    const { tls, means } = options;
+    const { buffer } = means;
     const onread = {
       buffer,
       callback: (length: number): boolean => {
@@ -48,17 +50,14 @@ export abstract class Connection {
         return true;
       },
     };
-    const rejection = guard.rejection(address);
-    // The first flight leaves with the end of the handshake.
-    if (rejection !== undefined) this.#socket = new Socket().destroy(new RejectedAddress(rejection));
-    else this.#socket = tls === undefined ? connect({ ...address, onread }) : secured(address, tls);
+    this.#socket = openSocket(address, options, HTTP1, onread);
     this.#socket.on(tls === undefined ? 'connect' : 'secureConnect', () => this.#opened());
     if (tls !== undefined) {
       this.#socket.on('connect', () => (this.step = 'SSL handshaking to upstream'));
       this.#socket.on('data', (chunk: Buffer) => this.#read(chunk));
     }
     this.#socket.on('end', () => this.#isOver || this.ended());
-    this.#socket.on('error', (error) => this.#failed(error));
+    this.#socket.on('error', (error) => this.finish(connectionFailure(error, this.step)));
     this.#socket.on('close', () => this.finish({ reason: 'connection closed', step: this.step }));
   }
 
@@ -98,27 +97,46 @@ export abstract class Connection {
   #read(chunk: Buffer): void {
     if (!this.#isOver) this.read(chunk);
   }
+}
 
-  #failed(error: NodeJS.ErrnoException): void {
-    const { step } = this;
-    const { code = '', syscall } = error;
-    if (OWN_ERRORS.has(code)) return this.finish({ reason: systemErrorText(error), step, isOwn: true });
-    if (error instanceof RejectedAddress) return this.finish({ reason: error.message, step });
-    if (syscall === undefined) return this.finish({ reason: tlsFailure(error), step });
-    const call = syscall === 'connect' ? 'connect()' : 'recv()';
-    return this.finish({ reason: `${call} failed (${systemErrorText(error)})`, step });
-  }
+const HTTP1 = ['http/1.1'];
+
+/**
+ * Opens the connection of a check.
+ * @param protocols for ALPN
+ * @param onread where reads go without TLS
+ */
+export function openSocket(
+  address: Address,
+  { tls, means: { guard } }: ConnectionOptions,
+  protocols: string[],
+  onread?: OnReadOpts,
+): Socket {
+  const rejection = guard.rejection(address);
+  // The first flight leaves with the end of the handshake.
+  if (rejection !== undefined) return new Socket().destroy(new RejectedAddress(rejection));
+  return tls === undefined ? connect({ ...address, ...(onread && { onread }) }) : secured(address, tls, protocols);
+}
+
+/** Why a connection has failed. */
+export function connectionFailure(error: NodeJS.ErrnoException, step: string): Failure {
+  const { code = '', syscall } = error;
+  if (OWN_ERRORS.has(code)) return { reason: systemErrorText(error), step, isOwn: true };
+  if (error instanceof RejectedAddress) return { reason: error.message, step };
+  if (syscall === undefined) return { reason: tlsFailure(error), step };
+  const call = syscall === 'connect' ? 'connect()' : 'recv()';
+  return { reason: `${call} failed (${systemErrorText(error)})`, step };
 }
 
 /** A connection that must not be made (see {@link ControlPlaneGuard}). */
 class RejectedAddress extends Error {}
 
-function secured(address: Address, { context, name, verifies }: ProbeTls): Socket {
+function secured(address: Address, { context, name, verifies }: ProbeTls, protocols: string[]): Socket {
   const tls = process.getBuiltinModule('node:tls');
   return tls.connect({
     ...address,
     secureContext: context,
-    ALPNProtocols: ['http/1.1'],
+    ALPNProtocols: protocols,
     rejectUnauthorized: verifies,
     servername: process.getBuiltinModule('node:net').isIP(name) === 0 ? name : '',
     checkServerIdentity: (_, certificate) => tls.checkServerIdentity(name, certificate),

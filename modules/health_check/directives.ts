@@ -1,4 +1,4 @@
-import { number, param, rest, text, time, word } from '../../core/contract/args.js';
+import { choice, number, param, rest, text, time, word } from '../../core/contract/args.js';
 import type { SecureVersion } from 'node:tls';
 import { argType } from '../../core/contract/arg-type.js';
 import { ArgError, directive, type ArgType } from '../../core/contract/spec.js';
@@ -198,13 +198,16 @@ export const locationDirectives = {
       jitter: timing.jitter,
       passes: timing.passes,
       fails: timing.fails,
-      uri: param('uri', text('uri'), '/'),
+      uri: param('uri', text('uri')),
       match: param('match', text('name'), ''),
       port: timing.port,
       mandatory: word('mandatory'),
       persistent: word('persistent'),
+      type: param('type', choice('grpc')),
+      grpc_service: param('grpc_service', text('name')),
+      grpc_status: param('grpc_status', number({ max: 16 })),
     },
-    doc: 'Checks the servers of the upstream that proxy_pass of the location names, with HTTP requests.',
+    doc: 'Checks the servers of the upstream that proxy_pass of the location names, with HTTP requests; or those of grpc_pass, with calls of the gRPC Health Checking Protocol.',
     argDocs: {
       interval: timingDocs.interval,
       jitter: timingDocs.jitter,
@@ -215,6 +218,10 @@ export const locationDirectives = {
       port: timingDocs.port,
       mandatory: 'A new server gets requests only after it has passed all checks of the upstream.',
       persistent: 'Servers keep their state when the upstream moves to another zone.',
+      type: 'Calls grpc.health.v1.Health/Check. Not with uri and match.',
+      grpc_service: 'Name of the service that the call asks for. Without it the server as a whole is meant.',
+      grpc_status:
+        'Status of the call that passes, such as 12 of servers without the protocol. Without it, and with 0, the response must be SERVING.',
     },
   }),
   match: directive({

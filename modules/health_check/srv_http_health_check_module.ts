@@ -34,6 +34,9 @@ import * as schemas from './schemas.js';
 const NAME = 'srv_http_health_check_module';
 const directives = { ...checkDirectives, ...locationDirectives };
 
+/** Schemes and upstreams of directives that pass requests on. */
+const TARGETS = { proxy_pass: /^(https?):\/\/([^/$]+)(?:\/|$)/i, grpc_pass: /^(?:(grpcs?):\/\/)?([^/$]+)$/i };
+
 interface CheckParams {
   readonly type: string;
   readonly upstream: string;
@@ -100,12 +103,13 @@ export class HealthChecks {
     const match = scope.conf.match.findLast(({ name }) => name === line.match);
     if (line.match !== '' && match === undefined)
       scope.fail(`unknown match "${line.match}"`, 'health_check', `match ${line.match} { ... }`);
-    const [pass] = scope.lines('proxy_pass');
-    const [, scheme = '', name = ''] = /^(https?):\/\/([^/$]+)(?:\/|$)/i.exec(pass?.args[0]?.text ?? '') ?? [];
+    const directive = line.type === 'grpc' ? 'grpc_pass' : 'proxy_pass';
+    const [pass] = scope.lines(directive);
+    const [, scheme = '', name = ''] = TARGETS[directive].exec(pass?.args[0]?.text ?? '') ?? [];
     if (!this.#checkable.has(name.toLowerCase()))
-      scope.fail('"health_check" needs a "proxy_pass" to an upstream with a "zone"', 'health_check');
+      scope.fail(`"health_check" needs a "${directive}" to an upstream with a "zone"`, 'health_check');
     try {
-      const upstream = { name, isSecure: scheme.toLowerCase() === 'https' };
+      const upstream = { name, isSecure: scheme.toLowerCase().endsWith('s') };
       const check = locatedCheck(`location ${scope.directive?.id ?? 0}`, line, match, upstream, this.#runner);
       if (this.info.role === 'master') scope.register(this.#checkers.locate(name, check));
     } catch (error) {
