@@ -25,6 +25,8 @@ const MODULES = new Map(Array.from(findInstallation().modules, ([name, file]) =>
 /** Small processes of root's: they share nothing with the others, whose files are large. */
 const ROOTS = ['core/parent/main', 'core/cli/parent-start'];
 const HELPERS = ['broker', 'ctrl'];
+/** As rolldown writes it, before the code is minified. */
+const BUILTIN_IMPORT = /^import (.+) from "(node:[\w/]+)";$/gm;
 /** How long the server that fills the compile cache may take to start. */
 const WARM_UP_MS = 20_000;
 
@@ -70,6 +72,31 @@ const sourceMaps: Plugin = {
   },
 };
 
+/**
+ * Gets modules of Node.js from the process instead of importing them: an import evaluates everything that such a module exports, also parts that
+ * Node.js loads at their first use.
+ */
+const builtins: Plugin = {
+  name: 'builtins',
+  renderChunk: {
+    // Imports are above all other code by then, each in a line of its own: the lines of the source map stay.
+    order: 'post',
+    handler: (code) => ({ code: code.replace(BUILTIN_IMPORT, builtinConstant), map: null }),
+  },
+};
+
+function builtinConstant(_: string, imported: string, name: string): string {
+  const module = `process.getBuiltinModule("${name}")`;
+  const [, all] = /^\* as (\S+)$/.exec(imported) ?? [];
+  if (all !== undefined) return `const ${all} = ${module};`;
+  const [, main, named = ''] = /^([\w$]+)?(?:, )?(?:\{(.*)\})?$/.exec(imported) ?? [];
+  const constants = [
+    ...(main === undefined ? [] : [`${main} = ${module}`]),
+    ...(named === '' ? [] : [`{${named.replaceAll(' as ', ': ')}} = ${module}`]),
+  ];
+  return `const ${constants.join(', ')};`;
+}
+
 /** Collects the files that a worker thread runs: what its entry and the standard modules import, directly or not. */
 function workerFiles(): { readonly plugin: Plugin; readonly has: (id: string) => boolean } {
   const files = new Set<string>();
@@ -112,7 +139,7 @@ async function write(folder: string): Promise<void> {
     platform: 'node',
     preserveEntrySignatures: 'strict',
     treeshake: false,
-    plugins: [standardExports, sourceMaps, worker.plugin],
+    plugins: [standardExports, sourceMaps, worker.plugin, builtins],
   });
   await build.write({
     ...OUTPUT,
@@ -128,7 +155,7 @@ async function write(folder: string): Promise<void> {
   const parent = await rolldown({
     input: Object.fromEntries(ROOTS.map((entry) => [entry, join(DIST, `${entry}.js`)])),
     platform: 'node',
-    plugins: [sourceMaps],
+    plugins: [sourceMaps, builtins],
   });
   await parent.write({ ...OUTPUT, chunkFileNames: 'core/chunks/root-[name].js', dir: folder });
   await parent.close();

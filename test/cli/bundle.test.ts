@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import test from 'ava';
 import { get } from '../harness/client.js';
@@ -52,6 +52,16 @@ test.serial('a server from the bundle loads shipped modules and plugins, and its
   t.is((await get(srv.port('web'), '/throws')).status, 500);
   const [stack] = await srv.waitForLog(/TypeError.*/);
   t.regex(stack, /at \S+.*\/core\/\S+\.ts:\d+/);
+});
+
+test.serial('a bundle imports no module of Node.js, which would evaluate all of its exports', async (t) => {
+  const bundle = join(await installation(), 'dist/bundle');
+  const files = readdirSync(bundle, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.js'));
+  t.true(files.length > 50);
+  t.deepEqual(
+    files.filter((file) => /\bimport\b[^;()]*["']node:/.test(readFileSync(join(bundle, file), 'utf8'))),
+    [],
+  );
 });
 
 test.serial('a bundle that is older than what it was made from is not used', async (t) => {
