@@ -286,7 +286,7 @@ export class Instance {
     const { role, prefix, installation, log, onStep } = this.options;
     const { guard } = this;
     const plane = role === 'control' ? 'control' : 'data';
-    const { set, errors } = await loadModules(tree.root, { plane, prefix, installation, log, isChecked: role === 'worker', guard }, plan);
+    const { set, errors } = await loadModules(tree.root, { plane, prefix, installation, log, guard }, plan);
     const run: RunModule = (module, others) => {
       const old = this.#inForce?.modules.same(module) ?? this.#loaded?.modules.same(module);
       return old !== undefined && isCurrent(old, others)

@@ -19,8 +19,6 @@ export interface ModuleSource {
   readonly plane: Exclude<Plane, 'both'>;
   readonly prefix: string;
   readonly installation: Installation;
-  /** Another thread has checked the modules that come with srv. */
-  readonly isChecked?: boolean;
   /** Where the stack goes of what a module throws. */
   readonly log: Log;
   readonly guard: LoopGuard;
@@ -75,7 +73,7 @@ function filesOf(name: string, prefix: string, installation: Installation): read
 export async function loadModules(root: Block, source: ModuleSource, plan: ModulePlan): Promise<ModuleLoad> {
   const set = new ModuleSet(source.plane, source.installation);
   const errors: ConfigError[] = [];
-  for (const module of BUILT_IN_MODULES) set.add(moduleOf(import.meta.filename, { module }, source.plane, source.isChecked));
+  for (const module of BUILT_IN_MODULES) set.add(moduleOf(import.meta.filename, { module }, source.plane));
   await addStandardModules(set, source, errors);
   for (const line of loadModuleLines(root)) {
     const [name] = line.args;
@@ -93,18 +91,12 @@ export async function loadModules(root: Block, source: ModuleSource, plan: Modul
   return { set, errors };
 }
 
-async function addStandardModules(
-  set: ModuleSet,
-  { installation, log, plane, isChecked, guard }: ModuleSource,
-  errors: ConfigError[],
-): Promise<void> {
+async function addStandardModules(set: ModuleSet, { installation, log, plane, guard }: ModuleSource, errors: ConfigError[]): Promise<void> {
   const bundled = await bundledModules(installation);
   const imported = await Promise.allSettled(
     STANDARD_MODULES.map(async (name) => {
       const [file, exported] = [shippedModule(installation, name), bundled[name]];
-      return exported === undefined
-        ? importModule({ file, version: 0 }, installation, plane, guard)
-        : moduleOf(file, exported, plane, isChecked);
+      return exported === undefined ? importModule({ file, version: 0 }, installation, plane, guard) : moduleOf(file, exported, plane);
     }),
   );
   for (const result of imported) {

@@ -68,7 +68,7 @@ export async function importModule(
   }
   const exported = await importExports(code, isShipped ? undefined : guard, installation);
   if (!isShipped) moduleCode.loaded(code);
-  const module = { ...moduleOf(file, exported, plane), ...code, isShipped };
+  const module = { ...moduleOf(file, exported, plane, isShipped), ...code };
   const name = basename(file, extname(file));
   if (module.name === name) return module;
   throw new ModuleLoadError(
@@ -78,15 +78,15 @@ export async function importModule(
 }
 
 /**
- * The module for `plane` among the exports of `file`, its manifest checked.
- * @param isChecked another thread has done that
+ * The module for `plane` among the exports of `file`.
+ * @param isShipped it comes with srv: the tests have checked its manifest, and no start does that again
  * @throws ModuleLoadError
  */
 export function moduleOf(
   file: string,
   exported: Readonly<Record<string, unknown>>,
   plane: Exclude<Plane, 'both'>,
-  isChecked = false,
+  isShipped = true,
 ): LoadedModule {
   const found = chosen(file, exported, plane);
   const declaration = declarationOf(found) as ModuleDeclaration;
@@ -97,16 +97,16 @@ export function moduleOf(
     throw new ModuleLoadError(`"${file}" has no name in its manifest`, hint);
   }
   if (api === undefined) throw new ModuleLoadError(`module "${name}" has no "api" in its manifest`, `write it as api: ${API_VERSION}`);
-  if (!supportsContract(api)) {
+  if (!isShipped && !supportsContract(api)) {
     const hint = `use a build of ${basename(file)} for this version of srv`;
     throw new ModuleLoadError(
       `module "${name}" is made for version ${JSON.stringify(api).replaceAll('"', '')} of the module contract, this srv has version ${CONTRACT_VERSION}`,
       hint,
     );
   }
-  const errors = isChecked ? [] : [...manifestErrors(declaration)];
+  const errors = isShipped ? [] : [...manifestErrors(declaration)];
   if (errors.length > 0) throw new ModuleErrors(file, errors);
-  return { name, file, version: 0, class: found as ModuleClass, declaration, isShipped: true };
+  return { name, file, version: 0, class: found as ModuleClass, declaration, isShipped };
 }
 
 /** The one class with a decorator, or of two, one for each plane, that for this one. */

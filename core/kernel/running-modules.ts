@@ -67,8 +67,8 @@ export class RunningModules implements ModulesInForce {
     const conflicts = new ModuleConflicts();
     const services = new ModuleServices();
     const order = new ModuleOrder(Array.from(set, ({ declaration }) => declaration.manifest));
-    // What a worker loads the master has checked.
-    const isChecked = role !== 'worker';
+    // What a worker loads the master has checked, and what comes with srv the tests have.
+    const foreign = role === 'worker' ? [] : Array.from(set).filter(({ isShipped }) => !isShipped);
     function* declarationErrors(running: RunningModule): ManifestErrors {
       const { instance, declaration } = running;
       yield* hookErrors(instance, declaration.kind);
@@ -81,7 +81,7 @@ export class RunningModules implements ModulesInForce {
       const running = runOrExplain(module, () => run(module, services));
       this.#modules.push(running);
       throwErrors(module, [
-        ...(isChecked ? declarationErrors(running) : []),
+        ...(foreign.length > 0 ? declarationErrors(running) : []),
         ...definer.define(running),
         ...services.add(module, running.instance),
       ]);
@@ -89,7 +89,7 @@ export class RunningModules implements ModulesInForce {
     // After all variables are known: a default may have some.
     const checkDefaults = (module: LoadedModule): void =>
       throwErrors(module, defaultErrors(module.declaration.manifest.directives ?? {}, this.argsOf(engineOfModule(module.declaration))));
-    this.errors = [...errorsOf(start, set, log), ...(isChecked ? errorsOf(checkDefaults, set, log) : [])];
+    this.errors = [...errorsOf(start, set, set, log), ...errorsOf(checkDefaults, foreign, set, log)];
     if (order.hasNames) this.#modules = this.#modules.map((module) => ranked(module, order.ranksOf(module.name)));
   }
 
@@ -146,8 +146,8 @@ function ranked(module: RunningModule, phases: ModuleDeclaration['manifest']['ph
 }
 
 /** Does a step with each module, and tells of those that it failed for. */
-function errorsOf(step: (module: LoadedModule) => void, set: ModuleSet, log: Log): ConfigError[] {
-  return [...set].flatMap((module) => {
+function errorsOf(step: (module: LoadedModule) => void, modules: Iterable<LoadedModule>, set: ModuleSet, log: Log): ConfigError[] {
+  return [...modules].flatMap((module) => {
     try {
       step(module);
       return [];
