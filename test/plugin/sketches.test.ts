@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import test from 'ava';
 import { httpBackend, rawBackend } from '../harness/backends.js';
 import { connectRaw, get, json, type HttpResponse, type JsonResponse } from '../harness/client.js';
+import { plugin } from '../harness/plugins.js';
 import { shared } from '../harness/scope.js';
 import { startSrv, type Srv } from '../harness/srv.js';
 import { tempFolder, writeInto } from '../harness/temp.js';
@@ -289,6 +290,58 @@ test.serial('the recipes do what the page says: both members of two choices', as
 test.serial('the recipes do what the page says: every request has a number of its own, whatever worker it came to', async (t) => {
   const counts = await Promise.all(Array.from({ length: 5 }, () => recipe('/visits').then(({ headers }) => Number(headers['x-visits']))));
   t.is(new Set(counts).size, 5);
+});
+
+/** Ends its worker soon after a request with the field `X-Crash` was sent to a member. */
+const CRASHING = plugin('crashing', {
+  manifest: '',
+  body: `compile() {
+    return { memberAttempt: (request, attempt, event) => {
+      if (event === 'connected' && request.header('x-crash') !== undefined) setTimeout(() => process.exit(1), 500);
+    } };
+  }`,
+});
+
+test('the recipes do what the page says: one fetch for all workers, also if the worker that fetches dies', async (t) => {
+  const large = 'x'.repeat(200_000);
+  const backend = await httpBackend(t, ({ url, headers }, response) => {
+    if (url === '/missing') response.statusCode = 404;
+    response.setHeader('Content-Type', 'text/plain');
+    // The worker that sends this one dies before a response.
+    if (headers['x-crash'] === undefined) setTimeout(() => response.end(`${url} ${backend.requests.length} ${large}`), 100);
+  });
+  const srv = await startSrv(
+    t,
+    `load_module modules/acme_http_once_module.mjs; load_module modules/crashing.js; worker_processes 2; error_log logs/error.log notice; events {}
+    http { server { listen 127.0.0.1:%%PORT_web%%; location / { fetch_once 60s; proxy_pass http://127.0.0.1:${backend.port}; } } }`,
+    { files: { ...(await build()), 'modules/crashing.js': CRASHING }, allowCrashes: true },
+  );
+  const ask = (path: string): Promise<HttpResponse> => get(srv.port('web'), path, { timeoutMs: 60_000 });
+  const beginnings = (bodies: readonly string[]): readonly string[] => {
+    t.true(bodies.every((body) => body.endsWith(` ${large}`)));
+    return [...new Set(bodies.map((body) => body.slice(0, -large.length - 1)))];
+  };
+  const fetches = (url: string): number => backend.requests.filter((request) => request.url === url).length;
+  const all = async (path: string): Promise<readonly string[]> => {
+    const responses = await Promise.all(Array.from({ length: 20 }, () => ask(path)));
+    for (const { headers } of responses) t.is(headers['content-type'], 'text/plain');
+    return beginnings(responses.map(({ body }) => body));
+  };
+  t.deepEqual(await all('/page'), ['/page 1']);
+  t.deepEqual(await all('/page'), ['/page 1']);
+  t.is(fetches('/page'), 1);
+  await Promise.all([ask('/missing'), ask('/missing')]);
+  t.is(fetches('/missing'), 2, 'what is not stored is fetched by each');
+
+  const first = await connectRaw(t, srv.port('web'));
+  first.send(`GET /dying HTTP/1.1\r\nHost: 127.0.0.1:${srv.port('web')}\r\nX-Crash: yes\r\n\r\n`);
+  await waitFor('the fetch', () => fetches('/dying') === 1);
+  // Those of the same worker end with it.
+  const waiting = await Promise.allSettled(Array.from({ length: 20 }, () => ask('/dying')));
+  t.true(first.closed);
+  const bodies = waiting.flatMap((result) => (result.status === 'fulfilled' ? [result.value.body] : []));
+  t.deepEqual(beginnings(bodies), ['/dying 5']);
+  t.is(fetches('/dying'), 2);
 });
 
 test.serial('the recipes do what the page says: a stream of events has an end when the server has', async (t) => {
