@@ -109,6 +109,7 @@ export class Attempt implements AttemptFacts, MemberAttempt {
       tls,
       tlsName: tls === undefined ? '' : hostOfName(plan.tlsName.of(request)),
       source: plan.bind === undefined ? '' : sourceFor(request, plan.bind),
+      keepsAlive: plan.socketKeepalive === true,
       version: plan.version === '1.0' ? '1.0' : '1.1',
       headLimits,
       // What comes with the head has to be held if the client's windows are closed, for each of many streams.
