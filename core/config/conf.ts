@@ -50,14 +50,14 @@ export class ConfReader<D extends Directives> {
   }
 
   /**
-   * The current configuration in `scope`. Values are parsed at first use and kept; inherited values are the very objects of the parent. A
-   * scope that changes nothing gets the parent's configuration itself.
+   * The current configuration in `scope`. Values are parsed at first use and kept; inherited values are the very objects of the parent. Scopes
+   * that change nothing get the parent's configuration itself, or share one where the parent has values that are not inherited.
    * @param parent result of this method for the scope around
    * @throws ConfigError (when a value is used) if an argument is rejected; never for a validated tree
    */
   read(scope: ConfScope, parent: Conf<D> | undefined, args: AnyArgContext): Conf<D> {
     const outer = parent as Level | undefined;
-    if (outer !== undefined && !Level.endsHere(outer) && !this.standsIn(scope)) return outer as unknown as Conf<D>;
+    if (outer !== undefined && !this.standsIn(scope)) return Level.within(outer, this.level, args) as unknown as Conf<D>;
     return new this.level(scope, outer, args) as unknown as Conf<D>;
   }
 
@@ -82,6 +82,8 @@ class Level {
   readonly #args: AnyArgContext;
   /** Something of it is not inherited, so an inner scope cannot share it. */
   readonly #endsHere: boolean;
+  /** For inner scopes without directives of their own. */
+  #within: Level | undefined;
 
   /** @param ending slots with `inherit: 'none'` */
   constructor(ending: readonly Slot[], scope: ConfScope, parent: Level | undefined, args: AnyArgContext) {
@@ -90,10 +92,13 @@ class Level {
     this.#parent = parent;
     this.#args = args;
     this.#endsHere = ending.some((slot) => own(slot, scope).length > 0);
+    this.#within = undefined;
   }
 
-  static endsHere(level: Level): boolean {
-    return level.#endsHere;
+  /** The configuration of scopes in this one that change nothing: thousands of locations share it. */
+  static within(level: Level, levelClass: LevelClass, args: AnyArgContext): Level {
+    if (!level.#endsHere) return level;
+    return (level.#within ??= new levelClass({ context: level.#scope.context, block: undefined }, level, args));
   }
 
   static value(level: Level, index: number, slot: Slot): unknown {

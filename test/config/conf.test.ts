@@ -205,6 +205,18 @@ test('a level that has nothing of the module is the outer one itself', (t) => {
   t.not(inner, location);
 });
 
+test('levels that have nothing of the module share one where the outer one has what is not inherited', (t) => {
+  const reader = new ConfReader(inheriting);
+  const [, server] = levels(reader, 'tags a;', 'rules a;');
+  const inside = (body: string) => reader.read({ context: 'location', block: blockOf(body) }, server, argContext);
+  const [one, other, own] = [inside('unrelated x;'), inside(''), inside('rules b;')];
+  t.not(one, server);
+  t.is(other, one);
+  t.not(own, one);
+  t.deepEqual([server?.rules, one.rules, own.rules], [['a'], [], ['b']]);
+  t.is<readonly string[] | undefined, readonly string[] | undefined>(one.tags, server?.tags);
+});
+
 /** A type that counts how often it is read. */
 function counted(reads: string[]): ArgType<string> {
   return argType({ kind: 'text', form: 'text', parse: (value) => (reads.push(value), value) });

@@ -4,7 +4,7 @@ import type { Scope, Template } from '../../contract/http.js';
 import type { Conf } from '../../contract/spec.js';
 import { assertSizes, responseBuffering } from './buffering.js';
 import { EXCHANGE_NAMES, type ExchangeConf, type exchangeDirectives } from './directives.js';
-import { unprefixed } from './prefix.js';
+import { unprefixer } from './prefix.js';
 import { SharedSettings } from './shared-settings.js';
 
 /** Parts of a plan that do not depend on the protocol. */
@@ -38,6 +38,9 @@ export interface ExchangeScope<P extends string> extends Pick<Scope, 'directive'
 /** Settings of {@link exchangeDirectives} for the locations of one module. */
 export class ExchangeSettings<const P extends string> {
   readonly #shared: SharedSettings;
+  readonly #confOf: (conf: object) => ExchangeConf;
+  /** Configurations whose sizes fit. Places that have none of the directives have that of the place around them. */
+  readonly #fitting = new WeakSet<object>();
 
   /**
    * @param prefix of the names of its directives
@@ -48,16 +51,20 @@ export class ExchangeSettings<const P extends string> {
     hidden: readonly string[],
   ) {
     this.#shared = new SharedSettings(hidden);
+    this.#confOf = unprefixer(prefix, EXCHANGE_NAMES);
   }
 
   /** Rejects values that do not fit to each other, in all places. */
   assert(scope: ExchangeScope<P>): void {
-    assertSizes(this.prefix, this.#confOf(scope), scope);
+    const { conf } = scope;
+    if (this.#fitting.has(conf)) return;
+    assertSizes(this.prefix, this.#confOf(conf), scope);
+    this.#fitting.add(conf);
   }
 
   /** @param pass the directive that names the target, for errors */
   plan(scope: ExchangeScope<P>, pass: string): CommonPlan {
-    const conf = this.#confOf(scope);
+    const conf = this.#confOf(scope.conf);
     return {
       prefix: this.prefix,
       bind: this.#source(conf, scope),
@@ -78,10 +85,6 @@ export class ExchangeSettings<const P extends string> {
       scope: scope.directive ?? scope,
       fail: (message, hint) => scope.fail(message, pass, hint),
     };
-  }
-
-  #confOf({ conf }: ExchangeScope<P>): ExchangeConf {
-    return unprefixed(this.prefix, EXCHANGE_NAMES, conf);
   }
 
   #source({ bind }: ExchangeConf, scope: ExchangeScope<P>): Template | undefined {

@@ -9,8 +9,28 @@ export function prefixed<const P extends string, D extends Directives>(prefix: P
   return Object.fromEntries(Object.entries(directives).map(([name, spec]) => [`${prefix}_${name}`, spec])) as Prefixed<P, D>;
 }
 
-/** The values of these directives by their names without the prefix. Values that places inherit from one line stay the same objects. */
-export function unprefixed<D extends Directives>(prefix: string, names: readonly string[], conf: object): Conf<D> {
-  const values = conf as Readonly<Record<string, unknown>>;
-  return Object.fromEntries(names.map((name) => [name, values[`${prefix}_${name}`]])) as Conf<D>;
+/**
+ * Makes views of configurations that have the values of these directives by their names without the prefix. A view reads a value when it is asked
+ * for, as the configuration itself does: thousands of locations use few of the names. Values that places inherit from one line stay the same objects.
+ */
+export function unprefixer<D extends Directives>(prefix: string, names: readonly string[]): (conf: object) => Conf<D> {
+  class Unprefixed {
+    readonly #conf: Readonly<Record<string, unknown>>;
+
+    constructor(conf: object) {
+      this.#conf = conf as Readonly<Record<string, unknown>>;
+    }
+
+    static value(view: Unprefixed, name: string): unknown {
+      return view.#conf[name];
+    }
+  }
+  for (const name of names) {
+    const own = `${prefix}_${name}`;
+    const get = function (this: Unprefixed): unknown {
+      return Unprefixed.value(this, own);
+    };
+    Object.defineProperty(Unprefixed.prototype, name, { get, enumerable: true });
+  }
+  return (conf) => new Unprefixed(conf) as unknown as Conf<D>;
 }

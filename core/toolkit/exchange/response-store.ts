@@ -9,7 +9,7 @@ import type { ServerInfo } from '../../contract/server-info.js';
 import { ArgError, directive, type ArgType, type Conf } from '../../contract/spec.js';
 import { systemErrorText } from '../../contract/system-error.js';
 import type { bufferingDirectives } from './buffering.js';
-import { prefixed, unprefixed, type Prefixed } from './prefix.js';
+import { prefixed, unprefixer, type Prefixed } from './prefix.js';
 
 const ANYWHERE = ['http', 'server', 'location'] as const;
 
@@ -74,15 +74,20 @@ export interface StoreScope<P extends string> {
 
 /** Saves responses of members as files, as {@link storeDirectives} say (proxy_store). */
 export class ResponseStores<const P extends string> {
+  readonly #confOf: (conf: Conf<Prefixed<P, Needed>>) => Conf<Needed>;
+
+  /** @param prefix of the names of its directives */
   constructor(
-    private readonly prefix: P,
+    prefix: P,
     private readonly info: ServerInfo,
     private readonly log: Log,
-  ) {}
+  ) {
+    this.#confOf = unprefixer(prefix, NEEDED);
+  }
 
   /** Undefined: nothing is stored here. */
   handler({ conf }: StoreScope<P>): HttpHandlers['memberResponse'] {
-    const { store: path, store_access: lines, temp_path: temporary } = unprefixed<Needed>(this.prefix, NEEDED, conf);
+    const { store: path, store_access: lines, temp_path: temporary } = this.#confOf(conf);
     if (path.constant === 'off' || path.constant === '') return undefined;
     const owner = lines.access.some((line) => line.class === 'user') ? 0 : OWNER_ONLY;
     const mode = lines.access.reduce((all, line) => all | line.mode, owner);
