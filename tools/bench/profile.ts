@@ -143,7 +143,9 @@ class SourcePlaces {
     const origin = this.#map(`${file}.map`)?.findEntry(lineNumber, columnNumber);
     const shown = relative(fileURLToPath(new URL('../..', import.meta.url)), file);
     if (origin === undefined || !('originalLine' in origin)) return `${shown}:${lineNumber + 1}`;
-    return `${sourceName(shown, origin.originalSource)}:${origin.originalLine + 1}`;
+    // Code of the bundler itself has no source, whatever the type says.
+    const source = origin.originalSource as string | undefined;
+    return source === undefined ? `${shown}:${lineNumber + 1}` : `${sourceName(shown, source)}:${origin.originalLine + 1}`;
   }
 
   #map(path: string): SourceMap | undefined {
