@@ -169,7 +169,8 @@ export class TransactionQueue extends Transactions {
       const all = [...changes()];
       return { size: all.length, isChain: true, resolve: () => rollbackEdits(all, around) };
     };
-    return this.#change(wanted, context);
+    // The history has what is written down, not what waits for the disk.
+    return this.#change(wanted, context, true);
   }
 
   /**
@@ -307,11 +308,14 @@ export class TransactionQueue extends Transactions {
     return turn;
   }
 
-  /** Part of the transaction that the caller takes part in, or one of its own. */
-  #change(build: Build, context: Partial<ActionContext>): Promise<Applied> {
+  /**
+   * Part of the transaction that the caller takes part in, or one of its own.
+   * @param isAlone it is not gathered with other changes that wait
+   */
+  #change(build: Build, context: Partial<ActionContext>, isAlone = context.dryRun === true): Promise<Applied> {
     const staged = this.options.staging.current;
     if (staged !== undefined) return this.#stager.stage(staged, build, context).then((result) => this.#staged(result));
-    return context.dryRun === true ? this.#inTurn(() => this.#runs.alone(build, context)) : this.#groups.add(build, context);
+    return isAlone ? this.#inTurn(() => this.#runs.alone(build, context)) : this.#groups.add(build, context);
   }
 
   async #together(calls: readonly StagedCall[], context: ActionContext): Promise<Together> {

@@ -114,6 +114,8 @@ export interface FakeMaster {
   parse(config: string): { tree: ConfigTree; modules: FakeInstance['modules'] };
   /** The current tree as text. */
   readonly printed: () => string;
+  /** The tree of a start with the same file, as text. */
+  readonly restarted: () => string;
   /** The difference between a configuration and what would be active with it. */
   readonly drift: (config: string) => readonly string[];
   /** As a kill would: nothing is written any more. */
@@ -172,6 +174,7 @@ export async function startMaster({ config, folder, limits, workers = 2 }: FakeM
     ...(limits && { limits }),
   });
   transactions.started(effective);
+  const restarted = (): string => exactTree(effectiveTree(parse(config).tree, store, { ...instance.modules, ids }).tree.root);
   const drift = (source: string): readonly string[] => effectiveTree(parse(source).tree, store, { ...instance.modules, ids }).drift;
   let open = true;
   const kill = (): void => {
@@ -192,6 +195,7 @@ export async function startMaster({ config, folder, limits, workers = 2 }: FakeM
     parse,
     drift,
     printed: () => exactTree(instance.tree.root),
+    restarted,
     kill,
     end,
   };

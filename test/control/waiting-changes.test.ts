@@ -1,4 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
+import { StoredHistory } from '../../core/changes/configuration-history.js';
 import { ConfigError, ConfigErrors } from '../../core/config/errors.js';
 import { ApiError, type AppliedChange } from '../../core/contract/control.js';
 import type { Applied, Edit } from '../../core/contract/transactions.js';
@@ -169,4 +170,17 @@ test('many changes at once, with a long list, a reload and a worker that joins a
       .map((text) => text.replace(/@.*/, '')),
     Array.from({ length: 600 }, (_, n) => `10.0.${n >> 8}.${n & 255}:81`),
   );
+});
+
+test('rollbacks that wait revert what waits before them, once', async (t) => {
+  const { transactions, store, printed, restarted, outcomes } = await busyMaster(t);
+  const history = new StoredHistory(store, transactions);
+  const { version } = transactions;
+  const rename = transactions.apply((root) => [{ op: 'replace', target: find(root, 'server_name'), text: 'server_name b;' }]);
+  const rollbacks = [1, 2].map(() => history.rollback(version, {}).then((done) => ({ ...done, directives: [] })));
+  t.deepEqual(await outcomes([rename, ...rollbacks]), [1, 2, 2]);
+  const before = printed();
+  t.is([...before.matchAll(/vhost/g)].length, 1);
+  t.regex(before, /server_name a;/);
+  t.is(restarted(), before);
 });
