@@ -7,6 +7,7 @@ export abstract class ServerInfo {
   /** 0-based number of this worker; -1 in the master. */
   abstract readonly worker: number;
   abstract readonly clusterName: string;
+  /** `node_name`, otherwise the host name. */
   abstract readonly nodeName: string;
   /** Aborted when this server or worker begins to end gracefully: a response that would go on forever ends now, or QUIT waits for it. */
   abstract readonly leaving: AbortSignal;

@@ -10,6 +10,7 @@ import { LOG_LEVELS } from '../log/levels.js';
 import { parseSyslog } from '../log/syslog-target.js';
 import { namesSyslog } from '../toolkit/open-log.js';
 import type { LogLevel } from '../contract/log.js';
+import { nodeName } from './node-name.js';
 import { systemName } from './system-names.js';
 
 /** More would only be waste of memory, and lanes of shared figures are counted. */
@@ -213,7 +214,11 @@ export const mainDirectives = {
   env: directive({ in: ['main'], args: assignment(), many: true, doc: 'Sets an environment variable.' }),
   working_directory: directive({ in: ['main'], args: workingFolder(), doc: 'Working directory of the server.' }),
   cluster_name: directive({ in: ['main'], args: text('name'), doc: 'Name of the cluster this node belongs to.' }),
-  node_name: directive({ in: ['main'], args: text('name'), doc: 'Name of this node in its cluster. Default: the host name.' }),
+  node_name: directive({
+    in: ['main'],
+    args: nodeName(),
+    doc: 'Name of this node in events, in the history of changes, and for other nodes: up to 64 letters, digits, `-`, `.` and `_`. Default: the host name.',
+  }),
   helper: directive({
     in: ['main'],
     args: { kind: choice('broker', 'ctrl'), module: text('module'), conf: path() },

@@ -1,8 +1,8 @@
-import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { ServerInfo } from '../contract/server-info.js';
 import type { MainConf } from './core-directives.js';
 import type { Installation } from './installation.js';
+import { defaultNodeName } from './node-name.js';
 
 export interface Identity {
   readonly role: ServerInfo['role'];
@@ -28,6 +28,7 @@ export class InstanceInfo extends ServerInfo {
   readonly worker: number;
   readonly #leaving = new AbortController();
   #secret: Uint8Array | undefined;
+  #defaultName: string | undefined;
 
   /** @param main the current configuration, if there is one yet */
   constructor(
@@ -56,7 +57,7 @@ export class InstanceInfo extends ServerInfo {
   }
 
   get nodeName(): string {
-    return this.main()?.node_name ?? hostname();
+    return this.main()?.node_name ?? (this.#defaultName ??= defaultNodeName());
   }
 
   path(relative: string): string {
