@@ -199,7 +199,7 @@ export const ERROR_CODES = {
   },
   ChangedMeanwhile: {
     status: 409,
-    meaning: 'The target was removed by a concurrent change.',
+    meaning: 'The target was removed by a concurrent change, or changes of other nodes came first again and again.',
     remedy: 'GET the current state and try again.',
   },
   VersionMismatch: {
@@ -264,6 +264,11 @@ export const ERROR_CODES = {
     status: 503,
     meaning: 'The user name and password cannot be checked.',
     remedy: 'See the error log: the file of users cannot be read, or too many passwords are being checked.',
+  },
+  NodeDiverged: {
+    status: 503,
+    meaning: 'This node cannot apply a change of another node, and makes none until it can; nothing was changed.',
+    remedy: '`text` has the reason: a module or a file that this node lacks, a port that is taken. Resolve it, and reload.',
   },
   StoreUnavailable: {
     status: 503,

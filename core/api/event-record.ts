@@ -36,6 +36,11 @@ export class EventRecord extends EventLog {
   #sink: EventSink | undefined;
   readonly #budget = new EventBudget((count) => this.record(droppedEvents(count)));
 
+  /** @param nodeName name of this node at the moment: letters, digits, `-`, `.` and `_` */
+  constructor(private readonly nodeName: () => string) {
+    super();
+  }
+
   publish(...event: Parameters<EventLog['publish']>): void {
     const message = eventMessage(...event);
     if (this.#budget.admits()) this.record(message);
@@ -116,7 +121,7 @@ export class EventRecord extends EventLog {
 
   #add(topic: string, type: string, data: string): void {
     const id = this.#idOf(++this.#last);
-    const text = `{"id":"${id}","type":"${type}","time":"${new Date().toISOString()}","data":${data}}`;
+    const text = `{"id":"${id}","type":"${type}","time":"${new Date().toISOString()}","node":"${this.nodeName()}","data":${data}}`;
     this.#events.push({ id, type, text });
     // Cut in large pieces: taking one off the front each time would move all others.
     if (this.#events.length >= 2 * KEPT) this.#events = this.#events.slice(-KEPT);

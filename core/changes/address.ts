@@ -82,7 +82,15 @@ export function hasEqual(directive: Directive, siblings: Block, context: Context
 export function childAt(
   address: string,
   { block, context }: { readonly block: Block; readonly context: ContextName },
-  { tree, registry, removed }: { readonly tree: Tree; readonly registry: SpecRegistry; readonly removed: (address: string) => boolean },
+  {
+    tree,
+    registry,
+    removed,
+  }: {
+    readonly tree: Pick<Tree, 'byId' | 'root'>;
+    readonly registry: SpecRegistry;
+    readonly removed: (address: string) => boolean;
+  },
 ): Directive | undefined {
   const { number, text } = numberedStep(address);
   const [name = ''] = text.split(/[ @]/, 1);
@@ -103,6 +111,28 @@ export function childAt(
   let before = number;
   for (let occurrence = 0; occurrence < number; occurrence++) if (removed(addressIn(parent, text, occurrence))) before--;
   return nth(before);
+}
+
+/** A block of a tree. */
+export interface BlockAt {
+  /** Of the directive that has the block; 0: the main level. */
+  readonly id: number;
+  readonly address: string;
+  readonly block: Block;
+  readonly context: ContextName;
+}
+
+/** The block that steps lead to. Undefined: there is none. @param around as for {@link childAt} */
+export function blockAt(steps: readonly string[], around: Parameters<typeof childAt>[2]): BlockAt | undefined {
+  let at: BlockAt = { id: ROOT_ID, address: ROOT_ADDRESS, block: around.tree.root, context: 'main' };
+  for (const step of steps) {
+    const address = addressOf(at.address, step);
+    const child = childAt(address, at, around);
+    const context = around.registry.contextInside(at.context, child?.name ?? '');
+    if (child?.block === undefined || context === undefined) return undefined;
+    at = { id: child.id, address, block: child.block, context };
+  }
+  return at;
 }
 
 /** The address of the block that something is in. */

@@ -2,10 +2,14 @@ import { describeChange } from '../config/describe-change.js';
 import type { SpecRegistry } from '../config/registry.js';
 import type { ConfigTree, TreeOperation } from '../config/tree.js';
 import type { Events } from '../contract/events.js';
+import type { Log } from '../contract/log.js';
+import type { NodeStatus } from './log-follower.js';
 
 /** A transaction that is active. */
 export interface CommittedChange {
   readonly version: number;
+  /** Name of the node that made it. */
+  readonly node: string;
   /** Its origin: a request id, or `reload`. */
   readonly origin: string;
   /** The caller; empty: unknown, or a reload. */
@@ -25,11 +29,29 @@ const LONGEST_LINE = 200;
 
 export function tellOfChange(
   events: Events,
-  { version, origin, actor, message, before, after, operations, registry }: CommittedChange,
+  { version, node, origin, actor, message, before, after, operations, registry }: CommittedChange,
 ): void {
   // Each operation has a line at least.
   const lines = describeChange(before, after, operations.slice(0, MOST_LINES + 1), registry);
   const diff = lines.slice(0, MOST_LINES).map((line) => line.slice(0, LONGEST_LINE));
   const said = { ...(actor !== '' && { actor }), ...(message !== '' && { message }) };
-  events.publish('config.changed', { version, origin, ...said, diff, complete: lines.length <= MOST_LINES });
+  events.publish('config.changed', { version, node, origin, ...said, diff, complete: lines.length <= MOST_LINES });
+}
+
+/**
+ * Publishes that this node is where the other nodes are, or is not, and says so in the log.
+ * @param subject `configuration`, `key-value`
+ */
+export function tellOfNode(events: Events, log: Log, subject: string, { state, version, entry, reason }: NodeStatus): void {
+  const { number } = version;
+  const facts = { subject, version: number, ...(entry !== undefined && { entry }), ...(reason !== undefined && { reason }) };
+  events.publish(`node.${state}`, facts, [subject]);
+  if (state === 'in_sync') log.write('notice', `${subject}: in sync with the other nodes at version ${number}`);
+  else if (state === 'behind')
+    log.write('error', `${subject}: changes of other nodes cannot be read, serving version ${number}: ${reason}`);
+  else
+    log.write(
+      'error',
+      `${subject}: version ${entry} of another node cannot be applied, serving version ${number}, changes are rejected: ${reason}`,
+    );
 }

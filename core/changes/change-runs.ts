@@ -3,6 +3,7 @@ import { ApiError, type ActionContext } from '../contract/control.js';
 import type { Applied } from '../contract/transactions.js';
 import { asApiError } from './api-errors.js';
 import type { WaitingChange } from './change-groups.js';
+import { LogConflict } from './commit-log.js';
 import type { Committer, PlannedVersion } from './committer.js';
 import { EarlierText } from './earlier-text.js';
 import type { StagedChange } from './staged-change.js';
@@ -21,6 +22,8 @@ export interface ChangeRunsOptions extends Pick<TransactionOptions, 'instance' |
   readonly committer: Committer;
   /** Milliseconds that a small change may take in the workers. */
   readonly limit: number;
+  /** See `LogFollower.inOrder`. */
+  readonly inOrder: <T>(change: () => Promise<T>) => Promise<T>;
 }
 
 /** Carries changes of one call each out, when they have their turn. */
@@ -28,7 +31,11 @@ export class ChangeRuns {
   constructor(private readonly options: ChangeRunsOptions) {}
 
   /** @throws ApiError, or another error that the change is rejected with */
-  async alone(build: Build, context: Partial<ActionContext>): Promise<Applied> {
+  alone(build: Build, context: Partial<ActionContext>): Promise<Applied> {
+    return this.options.inOrder(() => this.#alone(build, context));
+  }
+
+  async #alone(build: Build, context: Partial<ActionContext>): Promise<Applied> {
     const { stager, committer, instance, folders } = this.options;
     const change = stager.begin(committer.version, false);
     const { time, directives } = await stager.stage(change, build, context);
@@ -58,17 +65,24 @@ export class ChangeRuns {
     const [first, ...others] = group;
     if (first === undefined) return;
     if (others.length === 0) return this.alone(first.build, first.context).then(first.resolve, first.reject);
-    const { committer, stager } = this.options;
-    const before = committer.version;
-    const change = stager.begin(before, true);
-    const outcomes = await this.#stage(change, group);
-    const members = group.slice(0, outcomes.length);
+    const { committer, stager, inOrder } = this.options;
+    let before = committer.version;
+    let outcomes: readonly Outcome[] = [];
+    let members = group;
     try {
-      settle(members, outcomes, await this.#commit(change, outcomes));
+      const versions = await inOrder(async () => {
+        before = committer.version;
+        const change = stager.begin(before, true);
+        outcomes = await this.#stage(change, group);
+        members = group.slice(0, outcomes.length);
+        return this.#commit(change, outcomes);
+      });
+      settle(members, outcomes, versions);
     } catch (error) {
       if (committer.version !== before) settle(members, outcomes, error);
-      // A change that a worker died of, or hangs in, must not reach the next worker because of the other ones of its group.
-      else if (error instanceof ApiError && error.status === 503) for (const { reject } of members) reject(error);
+      // Nothing else can be tried; and a change that a worker died of, or hangs in, must not reach the next worker because of the other ones of its group.
+      else if (error instanceof LogConflict || (error instanceof ApiError && error.status === 503))
+        for (const { reject } of members) reject(error);
       else {
         const half = Math.ceil(members.length / 2);
         await this.together(members.slice(0, half));

@@ -2,6 +2,9 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import { DamagedRow } from './damaged-row.js';
 
+/** Values of the columns of a table. */
+export type Row = readonly SQLInputValue[];
+
 /** Name of the last column of every table of the store. */
 const SUM = 'sum';
 
@@ -12,6 +15,7 @@ const SUM = 'sum';
 export class CheckedTable {
   readonly #put: StatementSync;
   readonly #all: StatementSync;
+  readonly #clear: StatementSync;
 
   /** @param columns in the order of the table, without the checksum, which follows them */
   constructor(
@@ -20,12 +24,24 @@ export class CheckedTable {
     private readonly columns: readonly string[],
   ) {
     this.#put = database.prepare(`INSERT OR REPLACE INTO ${name} VALUES (${columns.map(() => '?').join(', ')}, ?)`);
+    this.#clear = database.prepare(`DELETE FROM ${name}`);
     this.#all = database.prepare(`SELECT ${columns.join(', ')}, ${SUM} FROM ${name}`);
   }
 
   /** Writes one row, over the one that has its key. */
   put(...values: readonly SQLInputValue[]): void {
     this.#put.run(...values, this.#sum(values));
+  }
+
+  /** All rows, without their checksums. */
+  rows(): Row[] {
+    return this.#all.all().map((row) => this.columns.map((column) => row[column] as SQLInputValue));
+  }
+
+  /** Makes these rows the content of the table. */
+  replace(rows: Iterable<Row>): void {
+    this.#clear.run();
+    for (const row of rows) this.put(...row);
   }
 
   /** Compares every row with its checksum. @throws DamagedRow */

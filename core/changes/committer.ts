@@ -1,6 +1,8 @@
 import type { ConfigTree, TreeOperation } from '../config/tree.js';
 import { storeApiError } from './api-errors.js';
 import { assertInTime, type ChangeTime } from './change-time.js';
+import type { ChangeContent } from './change-content.js';
+import { EntryNotKept, type LogEntry, type LogVersion } from './commit-log.js';
 import { assertHeapRoom } from './heap-room.js';
 import type { TransactionOptions } from './transaction-options.js';
 import type { ChangeInputs } from './participant.js';
@@ -24,6 +26,8 @@ export interface PlannedVersion {
   readonly keeps: boolean;
   /** Writes it down, inside a store transaction; returns what goes into the history. */
   readonly record: (version: number) => unknown;
+  /** As other nodes get it, before it is recorded. */
+  readonly content: () => ChangeContent;
   /** What follows in the master once it is active there. */
   readonly followUp: () => void;
 }
@@ -38,23 +42,40 @@ export interface Plan {
   readonly versions: readonly PlannedVersion[];
 }
 
-/** Applies changes: prepare in every thread, write down, commit everywhere. One after the other. */
+/** Node that made a change, and the time (epoch milliseconds). */
+type Making = Pick<LogEntry<unknown>, 'node' | 'at'>;
+
+/** A change that is in the log: the version of each of the planned ones, and the node that made them. */
+interface Decided {
+  readonly numbers: readonly number[];
+  readonly node: string;
+}
+
+/** Applies changes: prepare in every thread, append to the log, commit everywhere. One after the other. */
 export class Committer {
-  #version: number;
+  #version: LogVersion;
   #tx = 0;
 
   constructor(private readonly options: TransactionOptions) {
-    this.#version = options.store.version;
+    const { epoch, version: number } = options.store;
+    this.#version = { epoch, number };
   }
 
   /** Of the current configuration. */
   get version(): number {
+    return this.#version.number;
+  }
+
+  /** The same, with its epoch. */
+  get logVersion(): LogVersion {
     return this.#version;
   }
 
-  /** The version of a start. */
+  /** The version of a start: a new one, unless other nodes count versions as well. */
   begin(): number {
-    return ++this.#version;
+    const { epoch, number } = this.#version;
+    if (!this.options.commitLog.isShared) this.#version = { epoch, number: number + 1 };
+    return this.version;
   }
 
   /** Finds out in the master whether a change is possible. @throws ConfigErrors, ApiError 507 */
@@ -67,30 +88,66 @@ export class Committer {
    * @returns the version of the configuration after each of the planned ones, in force in every worker
    * @throws ConfigErrors, ApiError: nothing has changed; 503 from the last step, when a worker is late: all has
    */
-  async carryOut(plan: Plan): Promise<readonly number[]> {
+  carryOut(plan: Plan): Promise<readonly number[]> {
+    return this.#carryOut(plan, (commit) => this.#append(plan.versions, commit));
+  }
+
+  /** Carries out an entry of the log: it is decided already. @throws as {@link carryOut} */
+  async follow(plan: Plan, { number, node, at }: LogEntry<ChangeContent>): Promise<void> {
+    await this.#carryOut(plan, (commit) => {
+      this.#keep(plan.versions, [number], { node, at });
+      commit({ numbers: [number], node });
+    });
+  }
+
+  /**
+   * Takes over the state of another node.
+   * @param keep writes it into the store, inside a transaction
+   * @throws as {@link carryOut}
+   */
+  async restore(plan: Plan, version: LogVersion, keep: () => void): Promise<void> {
+    const { store, nodeName } = this.options;
+    await this.#carryOut(plan, (commit) => {
+      store.keep();
+      store.transaction(() => {
+        keep();
+        if (store.epoch !== version.epoch) store.epoch = version.epoch;
+        store.version = version.number;
+      });
+      this.#version = version;
+      commit({ numbers: plan.versions.map(() => version.number), node: nodeName() });
+    });
+  }
+
+  /** @param decide the commit point: keeps the change, and calls `commit` at once, so that version and tree are always those of one change */
+  async #carryOut(plan: Plan, decide: (commit: (decided: Decided) => void) => unknown): Promise<readonly number[]> {
     const { after, operations, versions, time } = plan;
     const { instance, log } = this.options;
     this.#assertRoom(plan);
     // A reload reads what directives name again, also where the tree stays as it is: a certificate may have been renewed.
-    const rereads = versions.some(({ origin }) => origin === RELOAD);
+    const rereads = versions.some(isReload);
     const prepared = await instance.prepare(operations, { rereads, after, isChecked: rereads });
     const participants = operations.length === 0 && !rereads ? [] : [...this.options.participants()];
     const round = new WorkerRound(++this.#tx, participants, log);
-    let numbers: readonly number[];
+    let numbers: readonly number[] | undefined;
     try {
       const { files = new Map(), modules } = prepared;
       await this.#prepareWorkers(round, plan, { rereads, files, modules });
-      numbers = this.#write(versions);
+      await decide((decided) => {
+        numbers = decided.numbers;
+        prepared.commit();
+        for (const { followUp } of versions) followUp();
+        for (const [at, version] of versions.entries()) this.#tell(version, numbers[at] ?? 0, decided.node);
+      });
     } catch (error) {
-      round.abort();
-      prepared.abort();
+      if (numbers === undefined) {
+        round.abort();
+        prepared.abort();
+      }
       throw error;
     }
-    prepared.commit();
-    for (const { followUp } of versions) followUp();
-    for (const [at, version] of versions.entries()) this.#tell(version, numbers[at] ?? 0);
     await round.commit(time.limit);
-    return numbers;
+    return numbers ?? [];
   }
 
   async #prepareWorkers(round: WorkerRound, { operations, time }: Plan, inputs: ChangeInputs): Promise<void> {
@@ -102,38 +159,72 @@ export class Committer {
     assertHeapRoom(this.options.instance.tree, after, operations, this.options.heapSize());
   }
 
-  /** The commit point. */
-  #write(versions: readonly PlannedVersion[]): readonly number[] {
-    let last = this.#version;
-    const numbered = versions.map((version) => ({ version, number: isChange(version) ? ++last : last }));
-    const changes = numbered.filter(({ version }) => isChange(version));
-    const numbers = numbered.map(({ number }) => number);
-    if (changes.length === 0) return numbers;
+  async #append(versions: readonly PlannedVersion[], commit: (decided: Decided) => void): Promise<void> {
+    const { commitLog, nodeName } = this.options;
+    // The files of a node are its own.
+    const changes = new Set(versions.filter((version) => isChange(version) && !(commitLog.isShared && isReload(version))));
+    const making = { node: nodeName(), at: Date.now() };
+    let { number } = this.#version;
+    const decided = { numbers: versions.map((version) => (changes.has(version) ? ++number : number)), node: making.node };
+    if (changes.size === 0) {
+      this.#keepFiles(versions);
+      commit(decided);
+      return;
+    }
+    const entries = [...changes].map(({ content }) => ({ ...making, content }));
+    let isDecided = false;
+    try {
+      await commitLog.append(entries, this.#version, (numbers) => {
+        isDecided = true;
+        this.#keep([...changes], numbers, making);
+        commit(decided);
+      });
+    } catch (error) {
+      if (!isDecided || !commitLog.isShared) throw error;
+      throw new EntryNotKept(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  /** Writes changes into the store, under their numbers. */
+  #keep(versions: readonly PlannedVersion[], numbers: readonly number[], { node, at }: Making): void {
+    const { store } = this.options;
+    const last = numbers.at(-1) ?? this.version;
+    this.#write(versions, () => {
+      for (const [place, version] of versions.entries()) {
+        const { origin, actor, message, record } = version;
+        const number = numbers[place] ?? last;
+        const text = JSON.stringify(record(number));
+        store.history.add({ version: number, at, node, origin, actor, message, changes: text });
+      }
+      store.version = last;
+    });
+    this.#version = { epoch: this.#version.epoch, number: last };
+  }
+
+  /** A reload among several nodes: the version stays. */
+  #keepFiles(versions: readonly PlannedVersion[]): void {
+    const reloads = versions.filter((version) => isChange(version) && isReload(version));
+    if (reloads.length > 0) this.#write(reloads, () => void reloads.map(({ record }) => record(this.version)));
+  }
+
+  #write(versions: readonly PlannedVersion[], work: () => void): void {
     const { store, log } = this.options;
     try {
-      if (versions.some(({ origin }) => origin !== RELOAD)) store.keep();
-      store.transaction(() => {
-        for (const { version, number } of changes) {
-          const { origin, actor, message } = version;
-          const text = JSON.stringify(version.record(number));
-          store.history.add({ version: number, at: Date.now(), origin, actor, message, changes: text });
-        }
-        store.version = last;
-      });
+      if (!versions.every(isReload)) store.keep();
+      store.transaction(work);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       const keeps = versions.some((version) => version.keeps);
       log.write(keeps ? 'error' : 'warn', keeps ? `cannot store a change: ${reason}` : `cannot add the reload to the history: ${reason}`);
       if (keeps) throw storeApiError(error);
     }
-    this.#version = last;
-    return numbers;
   }
 
-  #tell({ origin, actor, message, before, after, operations }: PlannedVersion, version: number): void {
+  #tell({ origin, actor, message, before, after, operations }: PlannedVersion, version: number, node: string): void {
     const { registry } = this.options.instance.modules;
-    if (operations.length > 0) this.options.onCommitted?.({ version, origin, actor, message, before, after, operations, registry });
+    if (operations.length > 0) this.options.onCommitted?.({ version, node, origin, actor, message, before, after, operations, registry });
   }
 }
 
 const isChange = ({ operations, keeps }: PlannedVersion): boolean => operations.length > 0 || keeps;
+const isReload = ({ origin }: PlannedVersion): boolean => origin === RELOAD;

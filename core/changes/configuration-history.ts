@@ -56,13 +56,13 @@ export class StoredHistory extends ConfigurationHistory {
 const isReload = ({ origin }: HistoryEntry): boolean => origin === 'reload';
 
 function viewOf(entry: HistoryEntry): HistoryView {
-  const { version, at, origin, actor, message } = entry;
+  const { version, at, node, origin, actor, message } = entry;
   const kept = JSON.parse(entry.changes) as readonly unknown[] | null;
-  if (isReload(entry)) return { version, at, origin, actor, message, changes: undefined, diff: (kept ?? []) as readonly string[] };
+  if (isReload(entry)) return { version, at, node, origin, actor, message, changes: undefined, diff: (kept ?? []) as readonly string[] };
   const changes = (kept as readonly AddressChange[] | null)?.map(({ address, before, after }) => ({
     place: readable(address),
     ...(before !== undefined && { before: withShortCertificates(shownText(before)) }),
     ...(after !== undefined && { after: withShortCertificates(shownText(after)) }),
   }));
-  return { version, at, origin, actor, message, changes, diff: [] };
+  return { version, at, node, origin, actor, message, changes, diff: [] };
 }

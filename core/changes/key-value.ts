@@ -7,12 +7,14 @@ import {
   type PairWatch,
   type PairWrite,
 } from '../contract/key-value.js';
+import type { CommitLog, LogVersion, Snapshot } from './commit-log.js';
 import { KeyValueSpace } from './key-value-space.js';
 import { PairWatches } from './pair-watches.js';
 import type { Log } from '../contract/log.js';
 import { storeApiError } from './api-errors.js';
 import { inForceEverywhere } from './in-force.js';
 import { isAlive, PAIR_CHANNEL, ttlOf, type PairChange, type PairData } from './key-value-copy.js';
+import { LogFollower, type NodeStatus } from './log-follower.js';
 import type { Participant, Replicated } from './participant.js';
 import { assertAlone, type Staging } from './staging.js';
 import { Store } from './store.js';
@@ -27,8 +29,31 @@ const DEFAULTS: KeyValueSettings = { folder: undefined, maxSize: 64 * 1024 ** 2,
 
 type ListOptions = Parameters<KeyValue['list']>[0];
 
+/** Pairs that are written, and keys that are removed, in one step. The version of a pair is the number of its entry. */
+export interface PairEntry {
+  readonly set: readonly Omit<PairData, 'version'>[];
+  readonly deleted: readonly string[];
+}
+
+export interface KeyValueOptions {
+  /** Where pairs are kept, unless they have a folder of their own. */
+  readonly store: Store;
+  /** The workers at this moment. */
+  readonly participants: () => Iterable<Participant>;
+  readonly log: Log;
+  /** Bytes of heap that a worker has: its copy of the pairs must leave most of it free. */
+  readonly heapSize: () => number;
+  readonly staging: Staging;
+  /** The order of writes. */
+  readonly commitLog: CommitLog<PairEntry, readonly PairData[]>;
+  /** Name of this node. */
+  readonly nodeName: () => string;
+  /** Called when this node can follow the log, or cannot any more. */
+  readonly onNode?: (status: NodeStatus) => void;
+}
+
 /**
- * The key-value pairs of this node. A write is on disk first, then in the copy of every worker; then the API responds.
+ * The key-value pairs of this node. A write is in the log and on disk first, then in the copy of every worker; then the API responds.
  */
 export class MasterKeyValue extends KeyValue implements Replicated {
   readonly channel = PAIR_CHANNEL;
@@ -41,21 +66,25 @@ export class MasterKeyValue extends KeyValue implements Replicated {
   #timer: NodeJS.Timeout | undefined;
   #ownStore: Store | undefined;
 
-  /** @param participants the workers at this moment */
-  constructor(
-    private readonly mainStore: Store,
-    private readonly participants: () => Iterable<Participant>,
-    private readonly log: Log,
-    /** Bytes of heap that a worker has: its copy of the pairs must leave most of it free. */
-    private readonly heapSize: () => number,
-    private readonly staging: Staging,
-  ) {
+  readonly #follower: LogFollower<PairEntry, readonly PairData[]>;
+  #tail: Promise<unknown> = Promise.resolve();
+
+  constructor(private readonly options: KeyValueOptions) {
     super();
+    this.#follower = new LogFollower({
+      log: options.commitLog,
+      applied: () => this.#version,
+      apply: ({ number, content }) => this.#published(() => this.#keep(content, number)),
+      restore: (snapshot) => this.#published(() => this.#restore(snapshot)),
+      state: () => [...this.#open().values()],
+      inTurn: (work) => this.#inTurn(work),
+      changed: (status) => options.onNode?.(status),
+    });
   }
 
   configure(settings: KeyValueSettings): void {
     const moved = settings.folder !== this.#settings.folder;
-    if (moved && this.#pairs !== undefined) this.log.write('warn', 'the folder of the key-value store changes with the next start');
+    if (moved && this.#pairs !== undefined) this.options.log.write('warn', 'the folder of the key-value store changes with the next start');
     this.#settings = { ...settings, folder: this.#pairs === undefined ? settings.folder : this.#settings.folder };
   }
 
@@ -73,33 +102,32 @@ export class MasterKeyValue extends KeyValue implements Replicated {
   }
 
   async set(key: string, value: string, { ttl = 0, dryRun = false, ...conditions }: PairWrite & { ttl?: number } = {}): Promise<void> {
-    assertAlone(this.staging);
-    const pairs = this.#open();
-    this.#assertPreconditions(key, conditions);
-    const size = this.#sizeAfter(key, value);
-    if (dryRun) return;
-    const pair: PairData = { key, value, version: this.#store.pairVersion + 1, expires: ttl === 0 ? 0 : Date.now() + ttl };
-    this.#write((store) => {
-      store.pairs.put(pair);
-      store.pairVersion = pair.version;
+    assertAlone(this.options.staging);
+    await this.#change(() => {
+      this.#assertPreconditions(key, conditions);
+      this.#assertRoom(key, value);
+      return dryRun ? undefined : { set: [{ key, value, expires: ttl === 0 ? 0 : Date.now() + ttl }], deleted: [] };
     });
-    pairs.set(key, pair);
-    this.#size = size;
-    this.#watch(pair);
-    await this.#publish({ set: [pair], deleted: [] });
   }
 
   async delete(key: string, { dryRun = false, ...conditions }: PairWrite = {}): Promise<boolean> {
-    assertAlone(this.staging);
-    const found = this.#alive(key) !== undefined;
-    this.#assertPreconditions(key, conditions);
-    if (found && !dryRun) await this.#forget([key]);
+    assertAlone(this.options.staging);
+    let found = false;
+    await this.#change(() => {
+      found = this.#alive(key) !== undefined;
+      this.#assertPreconditions(key, conditions);
+      return found && !dryRun ? { set: [], deleted: [key] } : undefined;
+    });
     return found;
   }
 
   async clear({ dryRun = false }: { readonly dryRun?: boolean } = {}): Promise<number> {
-    const keys = [...this.#open().keys()];
-    if (keys.length > 0 && !dryRun) await this.#forget(keys);
+    assertAlone(this.options.staging);
+    let keys: readonly string[] = [];
+    await this.#change(() => {
+      keys = [...this.#open().keys()];
+      return keys.length > 0 && !dryRun ? { set: [], deleted: keys } : undefined;
+    });
     return keys.length;
   }
 
@@ -130,6 +158,16 @@ export class MasterKeyValue extends KeyValue implements Replicated {
     return new KeyValueSpace(this, name);
   }
 
+  /** Where this node is in the order of writes. */
+  get node(): NodeStatus {
+    return this.#follower.status;
+  }
+
+  /** Applies what other nodes have written, and follows them from now on. */
+  follow(): Promise<void> {
+    return this.#follower.start();
+  }
+
   /** Closes the files, for another program. Calls are rejected until {@link reopen}; workers have their copies. */
   release(): void {
     this.#ownStore?.release();
@@ -141,6 +179,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
   }
 
   close(): void {
+    this.#follower.stop();
     clearInterval(this.#timer);
     this.#timer = undefined;
     this.#ownStore?.close();
@@ -148,7 +187,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
   }
 
   get #store(): Store {
-    return this.#ownStore ?? this.mainStore;
+    return this.#ownStore ?? this.options.store;
   }
 
   #open(): Map<string, PairData> {
@@ -184,18 +223,99 @@ export class MasterKeyValue extends KeyValue implements Replicated {
     return pair !== undefined && isAlive(pair) ? pair : undefined;
   }
 
-  #sizeAfter(key: string, value: string): number {
+  /** @throws ApiError 413, 507 */
+  #assertRoom(key: string, value: string): void {
     const { maxKey, maxValue, maxSize } = this.#settings;
     if (Buffer.byteLength(key) > maxKey) throw new ApiError(413, 'KeyTooLong', `the key is longer than ${maxKey} bytes`);
     if (Buffer.byteLength(value) > maxValue) throw new ApiError(413, 'ValueTooLarge', `the value is longer than ${maxValue} bytes`);
     const old = this.#open().get(key);
     const size = this.#size + sizeOf(key, value) - (old === undefined ? 0 : sizeOf(key, old.value));
     if (size > maxSize) throw new ApiError(507, 'StoreFull', `the key-value store is full: max_size is ${maxSize} bytes`);
-    const share = Math.floor(this.heapSize() * HEAP_SHARE);
+    const share = Math.floor(this.options.heapSize() * HEAP_SHARE);
     if (size > share) {
       throw new ApiError(507, 'StoreFull', `the key-value store is full: it is limited to ${share} bytes, a quarter of worker_heap_size`);
     }
-    return size;
+  }
+
+  get #version(): LogVersion {
+    this.#open();
+    const { pairEpoch: epoch, pairVersion: number } = this.#store;
+    return { epoch, number };
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#tail.then(work);
+    this.#tail = turn.catch(() => undefined);
+    return turn;
+  }
+
+  /** @param make is called in turn, and again when other nodes have written meanwhile. Undefined: nothing changes */
+  async #change(make: () => PairEntry | undefined): Promise<void> {
+    const { commitLog, nodeName } = this.options;
+    const append = async (): Promise<PairChange | undefined> => {
+      const entry = make();
+      let change: PairChange | undefined;
+      const keep = ([number = 0]: readonly number[]): void => void (change = this.#keep(entry as PairEntry, number));
+      if (entry !== undefined) await commitLog.append([{ node: nodeName(), at: Date.now(), content: () => entry }], this.#version, keep);
+      return change;
+    };
+    let published: Promise<void> | undefined;
+    await this.#inTurn(async () => {
+      const change = await this.#follower.inOrder(append);
+      // In turn, so that workers get the changes in their order; the next write does not wait for them.
+      if (change !== undefined) published = this.#publish(change);
+    });
+    await published;
+  }
+
+  #keep({ set, deleted }: PairEntry, number: number): PairChange {
+    const pairs = set.map((pair) => ({ ...pair, version: number }));
+    this.#write((store) => {
+      for (const pair of pairs) store.pairs.put(pair);
+      for (const key of deleted) store.pairs.delete(key);
+      store.pairVersion = number;
+    });
+    return this.#take({ set: pairs, deleted });
+  }
+
+  /** Replaces all pairs. */
+  #restore({ version, state }: Snapshot<readonly PairData[]>): PairChange {
+    const pairs = this.#open();
+    const kept = new Set(state.map(({ key }) => key));
+    const deleted = [...pairs.keys()].filter((key) => !kept.has(key));
+    const set = state.filter(({ key, version: of, expires }) => pairs.get(key)?.version !== of || pairs.get(key)?.expires !== expires);
+    this.#write((store) => {
+      for (const pair of state) store.pairs.put(pair);
+      for (const key of deleted) store.pairs.delete(key);
+      store.pairEpoch = version.epoch;
+      store.pairVersion = version.number;
+    });
+    return this.#take({ set, deleted });
+  }
+
+  /** The pairs as they are on disk now. */
+  #take(change: PairChange): PairChange {
+    const pairs = this.#open();
+    const forget = (key: string): void => {
+      const known = pairs.get(key);
+      if (known !== undefined) this.#size -= sizeOf(key, known.value);
+      pairs.delete(key);
+      this.#expiring.delete(key);
+    };
+    for (const pair of change.set) {
+      forget(pair.key);
+      pairs.set(pair.key, pair);
+      this.#size += sizeOf(pair.key, pair.value);
+      this.#watch(pair);
+    }
+    change.deleted.forEach(forget);
+    return change;
+  }
+
+  /** Publishes a change of other nodes. A worker that is late follows by itself. */
+  #published(apply: () => PairChange): Promise<void> {
+    this.#publish(apply()).catch((error: unknown) => this.options.log.write('warn', (error as Error).message));
+    return Promise.resolve();
   }
 
   #write(work: (store: Store) => void): void {
@@ -205,29 +325,15 @@ export class MasterKeyValue extends KeyValue implements Replicated {
       store.transaction(() => work(store));
     } catch (error) {
       if (error instanceof StoreReleased) throw error;
-      this.log.write('error', `cannot store a key-value change: ${error instanceof Error ? error.message : String(error)}`);
+      this.options.log.write('error', `cannot store a key-value change: ${error instanceof Error ? error.message : String(error)}`);
       throw storeApiError(error);
     }
-  }
-
-  async #forget(keys: readonly string[]): Promise<void> {
-    const pairs = this.#open();
-    this.#write((store) => {
-      for (const key of keys) store.pairs.delete(key);
-      store.pairVersion++;
-    });
-    for (const key of keys) {
-      this.#size -= sizeOf(key, pairs.get(key)?.value ?? '');
-      pairs.delete(key);
-      this.#expiring.delete(key);
-    }
-    await this.#publish({ set: [], deleted: keys });
   }
 
   async #publish(change: PairChange): Promise<void> {
     for (const { key, value } of change.set) this.#watches.tell(key, value);
     for (const key of change.deleted) this.#watches.tell(key, undefined);
-    await inForceEverywhere(this.participants(), PUBLISH_LIMIT, (participant) => participant.publish(this.channel, change));
+    await inForceEverywhere(this.options.participants(), PUBLISH_LIMIT, (participant) => participant.publish(this.channel, change));
   }
 
   #watch({ key, expires }: PairData): void {
@@ -242,15 +348,19 @@ export class MasterKeyValue extends KeyValue implements Replicated {
   /** Everybody looks at the time when reading; this only frees what it takes up. */
   async #expire(): Promise<void> {
     const pairs = this.#open();
-    const over = [...this.#expiring].filter((key) => {
+    const isOver = (key: string): boolean => {
       const pair = pairs.get(key);
       return pair !== undefined && !isAlive(pair);
-    });
+    };
     try {
-      if (over.length > 0) await this.#forget(over);
+      if ([...this.#expiring].some(isOver))
+        await this.#change(() => {
+          const deleted = [...this.#expiring].filter(isOver);
+          return deleted.length > 0 ? { set: [], deleted } : undefined;
+        });
     } catch (error) {
       if (error instanceof StoreReleased) return;
-      this.log.write('error', `removing expired key-value pairs failed: ${(error as Error).message}`);
+      this.options.log.write('error', `removing expired key-value pairs failed: ${(error as Error).message}`);
     }
     if (this.#expiring.size > 0) return;
     clearInterval(this.#timer);

@@ -1,5 +1,8 @@
 import type { KeyTable } from './store-tables.js';
 
+/** Address of a block, and the next key in it. */
+export type GivenKeys = readonly [block: string, next: number];
+
 /** Keys that one transaction gives out. They count as used only when {@link save} is called: an aborted transaction uses none. */
 export class NewKeys {
   #next = new Map<string, number>();
@@ -17,6 +20,16 @@ export class NewKeys {
   mark(): () => void {
     const next = new Map(this.#next);
     return () => (this.#next = next);
+  }
+
+  /** By the address of a block the key after the last one that was given out. */
+  get given(): readonly GivenKeys[] {
+    return [...this.#next];
+  }
+
+  /** Counts the keys that another node gave out. */
+  take(given: readonly GivenKeys[]): void {
+    for (const [block, next] of given) this.#next.set(block, next);
   }
 
   /** None is given out any more. */

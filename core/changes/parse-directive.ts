@@ -67,6 +67,11 @@ function sentDirectives({ text, pointer }: SentText, { ids, file, errors }: Maki
   return parsed.directives;
 }
 
+/** The same place in the text of another call. Places in files stay. */
+export function inCall(source: Source, file: string): Source {
+  return { ...source, file: source.file.replace(/^\(api(?: \d+\.\d+)?\)/, () => file) };
+}
+
 /** Where in a call something was written, undefined for what is of a file. */
 export function placeInCall({ file, line, column }: Source): CallPlace | undefined {
   const [, pointer] = /^\(api(?: \d+\.\d+)?\)(.*)$/s.exec(file) ?? [];

@@ -5,8 +5,8 @@ import { toDirectives } from '../config/tree-draft.js';
 import { ApiError } from '../contract/control.js';
 import { exactDirective } from '../contract/print.js';
 import type { ContextName } from '../contract/spec.js';
-import type { Block, Directive } from '../contract/tree.js';
-import { Addresses, addressOf, childAt, parentAddress, readable, ROOT_ADDRESS, stepsIn } from './address.js';
+import type { Directive } from '../contract/tree.js';
+import { Addresses, addressOf, blockAt, childAt, parentAddress, readable, ROOT_ADDRESS, stepsIn, type BlockAt } from './address.js';
 import { keyedOperation, withKeys, type EditSurroundings, type ResolvedEdit } from './edits.js';
 import type { AddressChange } from './journal-entry.js';
 import { lineChanges, orderedLines, textOf, type NotedLine } from './ordered-lines.js';
@@ -70,14 +70,6 @@ interface WantedPlace {
   readonly steps: readonly string[];
   /** Address of what stood after it; undefined: it was the last one, or did not go. */
   readonly next?: string;
-}
-
-/** A block on the way back. */
-interface BlockAt {
-  readonly id: number;
-  readonly address: string;
-  readonly block: Block;
-  readonly context: ContextName;
 }
 
 /** Place of a line. */
@@ -237,15 +229,7 @@ class Rollback {
   }
 
   #blockAt(steps: readonly string[]): BlockAt | undefined {
-    let at: BlockAt | undefined = { id: 0, address: ROOT_ADDRESS, block: this.#tree.root, context: 'main' };
-    for (const step of steps) {
-      const address = addressOf(at.address, step);
-      const child = this.#childAt(at, address);
-      const context = this.around.registry.contextInside(at.context, child?.name ?? '');
-      if (child?.block === undefined || context === undefined) return undefined;
-      at = { id: child.id, address, block: child.block, context };
-    }
-    return at;
+    return blockAt(steps, { tree: this.#tree, registry: this.around.registry, removed: this.#removed });
   }
 
   #childAt(block: BlockAt, address: string): Directive | undefined {

@@ -3,6 +3,7 @@ import type { ConfigTree, TreeOperation } from '../config/tree.js';
 import type { ActionContext, AppliedChange } from '../contract/control.js';
 import type { Directive } from '../contract/tree.js';
 import { Addresses } from './address.js';
+import { contentStep, editsOf, type ChangeContent } from './change-content.js';
 import { assertFilesAllowed } from './api-files.js';
 import { asApiError } from './api-errors.js';
 import { appliedChange } from './applied-change.js';
@@ -104,6 +105,20 @@ export class Stager {
     errors.throwIfAny();
   }
 
+  /**
+   * The change of another node, on top of the current configuration.
+   * @param version of that
+   * @throws Error when something that it is about is not in the tree
+   */
+  stageContent({ steps, keys, ...context }: ChangeContent, version: number): PlannedVersion {
+    const change = this.begin(version, false);
+    const { instance, ids } = this.options;
+    const { registry } = instance.modules;
+    change.keys.take(keys);
+    for (const step of steps) change.take(editsOf(step, { tree: change.tree, registry, ids, file: change.file }), step.isChain);
+    return this.whole(change, { ...context, requestId: context.origin });
+  }
+
   /** All of a change as one version. */
   whole(change: StagedChange, context: Partial<ActionContext>): PlannedVersion {
     const { base: before, steps } = change;
@@ -132,8 +147,12 @@ export class Stager {
       for (const follow of followUps.splice(0)) follow();
       if (made !== undefined) context.applied?.(made);
     };
+    const content = (): ChangeContent => {
+      const sent = steps.map((step) => contentStep(step, registry));
+      return { origin, actor, message, steps: sent, keys: keys.given };
+    };
     const keeps = steps.some(({ edits }) => edits.some((edit) => edit.operations.length > 0));
-    return { ...trees, origin, actor, message, keeps, record, followUp };
+    return { ...trees, origin, actor, message, keeps, record, content, followUp };
   }
 
   #touch(edits: readonly ResolvedEdit[], before: ConfigTree): void {

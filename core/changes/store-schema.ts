@@ -8,7 +8,7 @@ import { damageText, StoreError } from './store-error.js';
 
 /** Marks the file as ours (`PRAGMA application_id`): "srv1". */
 const APPLICATION_ID = 0x73727631;
-const SCHEMA_VERSION = 8;
+const SCHEMA_VERSION = 9;
 /** Every row ends with its checksum, see checked-table.ts. */
 const SCHEMA = `
   CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL, sum INTEGER NOT NULL) WITHOUT ROWID;
@@ -25,8 +25,8 @@ const SCHEMA = `
     block TEXT PRIMARY KEY, version INTEGER NOT NULL, digest TEXT NOT NULL, next_version INTEGER, next_digest TEXT, sum INTEGER NOT NULL
   ) WITHOUT ROWID;
   CREATE TABLE history (
-    version INTEGER PRIMARY KEY, at INTEGER NOT NULL, origin TEXT NOT NULL, actor TEXT NOT NULL, message TEXT NOT NULL, changes TEXT NOT NULL,
-    sum INTEGER NOT NULL
+    version INTEGER PRIMARY KEY, at INTEGER NOT NULL, node TEXT NOT NULL, origin TEXT NOT NULL, actor TEXT NOT NULL, message TEXT NOT NULL,
+    changes TEXT NOT NULL, sum INTEGER NOT NULL
   );
   CREATE TABLE keys (
     block TEXT NOT NULL, identity TEXT NOT NULL, occurrence INTEGER NOT NULL, key INTEGER NOT NULL, sum INTEGER NOT NULL,

@@ -130,6 +130,8 @@ export interface HistoryEntry {
   readonly version: number;
   /** Epoch milliseconds. */
   readonly at: number;
+  /** Name of the node that made it. */
+  readonly node: string;
   /** Request id of the API call, or `reload`. */
   readonly origin: string;
   /** The caller; empty: the server itself. */
@@ -144,7 +146,7 @@ export interface HistoryEntry {
 export const HISTORY_LENGTH = 1000;
 const HISTORY_LIMIT = 512 * 1024;
 
-const HISTORY_COLUMNS = ['version', 'at', 'origin', 'actor', 'message', 'changes'];
+const HISTORY_COLUMNS = ['version', 'at', 'node', 'origin', 'actor', 'message', 'changes'];
 
 /** A bounded record of the last transactions, for looking back and rolling back. */
 export class HistoryTable {
@@ -163,7 +165,7 @@ export class HistoryTable {
 
   add(entry: HistoryEntry): void {
     const changes = entry.changes.length > HISTORY_LIMIT ? 'null' : entry.changes;
-    this.table.put(entry.version, entry.at, entry.origin, entry.actor, entry.message, changes);
+    this.table.put(entry.version, entry.at, entry.node, entry.origin, entry.actor, entry.message, changes);
     this.#trim.run(entry.version - HISTORY_LENGTH);
   }
 

@@ -55,6 +55,11 @@ export class Store {
     }
   }
 
+  /** A store without files. */
+  static inMemory(): Store {
+    return new Store(openVolatileDatabase());
+  }
+
   /** Checks the needs of {@link open} in a folder, without creating anything. @throws StoreError */
   static assertUsable(folder: string): void {
     try {
@@ -149,6 +154,15 @@ export class Store {
     this.#tables.counters.put('version', value);
   }
 
+  /** Epoch of the version; 0: the versions are those of this node alone. */
+  get epoch(): number {
+    return this.#tables.counter('epoch');
+  }
+
+  set epoch(value: number) {
+    this.#tables.counters.put('epoch', value);
+  }
+
   /** Version of the key-value pairs: that of the pair that was written last, or later if pairs were deleted since. */
   get pairVersion(): number {
     return this.#tables.counter('pair_version');
@@ -156,6 +170,15 @@ export class Store {
 
   set pairVersion(value: number) {
     this.#tables.counters.put('pair_version', value);
+  }
+
+  /** As {@link epoch}. */
+  get pairEpoch(): number {
+    return this.#tables.counter('pair_epoch');
+  }
+
+  set pairEpoch(value: number) {
+    this.#tables.counters.put('pair_epoch', value);
   }
 
   /**

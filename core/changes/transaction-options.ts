@@ -5,11 +5,15 @@ import type { ConfigTree, IdSource, TreeOperation } from '../config/tree.js';
 import type { Log } from '../contract/log.js';
 import type { ArgContext } from '../contract/spec.js';
 import type { FileFolders } from './api-files.js';
+import type { ChangeContent } from './change-content.js';
+import type { CommitLog } from './commit-log.js';
 import type { CommittedChange } from './change-event.js';
+import type { NodeStatus } from './log-follower.js';
 import type { Participant } from './participant.js';
 import type { ConfigurationFiles } from './save-configuration.js';
 import type { Staging } from './staging.js';
 import type { Store } from './store.js';
+import type { StoreState } from './store-state.js';
 
 /** Parts of the server in the master that transactions need. */
 export interface MasterInstance {
@@ -46,6 +50,12 @@ export interface TransactionOptions {
   readonly ids: IdSource;
   readonly log: Log;
   readonly staging: Staging;
+  /** The order of changes. */
+  readonly commitLog: CommitLog<ChangeContent, StoreState>;
+  /** Name of this node. */
+  readonly nodeName: () => string;
+  /** Called when this node can follow the log, or cannot any more. */
+  readonly onNode?: (status: NodeStatus) => void;
   /** Files that the configuration was read from. */
   readonly files: ConfigurationFiles;
   /** Bytes of heap that a worker has. */

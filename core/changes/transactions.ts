@@ -1,12 +1,12 @@
 /**
  * The one way the configuration changes. Transactions run one after another, each in these steps:
  *
- *     parse → validate and compile in the master → prepare in every worker → journal → commit everywhere → respond
+ *     parse → validate and compile in the master → prepare in every worker → commit log → commit everywhere → respond
  *
- * The journal is the commit point, and it comes after every worker is ready. A process that is killed
+ * The commit log (`commit-log`) gives the order, and with it the journal is written. It is the commit point, and it comes after every worker is ready. A process that is killed
  * - before it has changed nothing: workers die with the master, and their preparations were never active;
  * - after it keeps the change whole: the next start applies the journal, whether the caller got its response or not. Nothing after the
- * journal can fail: preparing has opened and compiled everything, committing only activates it. A worker that dies is not waited for, its
+ * it can fail: preparing has opened and compiled everything, committing only activates it. A worker that dies is not waited for, its
  * replacement starts from the tree then active; one that is too busy to commit in time makes the response a 503 that says so, and commits
  * when it comes to it.
  *
@@ -20,7 +20,7 @@ import { describeChange } from '../config/describe-change.js';
 import { diffTrees } from '../config/diff.js';
 import type { ConfigTree } from '../config/tree.js';
 import { toDirectives } from '../config/tree-draft.js';
-import { assertPreconditions, moreTime, type ActionContext, type ApiError } from '../contract/control.js';
+import { ApiError, assertPreconditions, moreTime, type ActionContext } from '../contract/control.js';
 import { Transactions, type Applied, type Edit } from '../contract/transactions.js';
 import type { Block, Directive, NewDirective } from '../contract/tree.js';
 import { Addresses } from './address.js';
@@ -29,11 +29,15 @@ import { failuresByCall } from './call-failures.js';
 import { ChangeGroups } from './change-groups.js';
 import { ChangeRuns } from './change-runs.js';
 import { assertInTime } from './change-time.js';
+import { noContent, type ChangeContent } from './change-content.js';
+import { LogConflict } from './commit-log.js';
 import { Committer, RELOAD } from './committer.js';
 import { contentVersion } from './content-version.js';
 import { effectiveTree, type Effective } from './effective-tree.js';
 import { resolveEdit, type ResolvedEdit } from './edits.js';
 import { Journal } from './journal.js';
+import { LogEntries } from './log-entries.js';
+import { LogFollower, type NodeStatus } from './log-follower.js';
 import type { AddressChange } from './journal-entry.js';
 import { editedDirective, placeInCall } from './parse-directive.js';
 import type { Saved } from '../contract/history.js';
@@ -43,6 +47,7 @@ import { asSaveError, planSave, writePlan } from './save-configuration.js';
 import { forgetJournal } from './saved-keys.js';
 import { isFull } from './sqlite.js';
 import { StoreReleased } from './store-error.js';
+import type { StoreState } from './store-state.js';
 import type { StagedChange } from './staged-change.js';
 import { hasFailed, PER_CALL, SharedDeadline, stageCalls, type StagedCall, type Together } from './staged-calls.js';
 import { Stager, type Build, type Staged } from './stager.js';
@@ -60,6 +65,7 @@ export class TransactionQueue extends Transactions {
   readonly #stager: Stager;
   readonly #runs: ChangeRuns;
   readonly #groups: ChangeGroups<Build>;
+  readonly #follower: LogFollower<ChangeContent, StoreState>;
   readonly #limits: TransactionLimits;
   readonly #versions = new WeakMap<Directive, string>();
   /** Addresses in the current tree. */
@@ -79,7 +85,19 @@ export class TransactionQueue extends Transactions {
     const current = () => ({ tree: instance.tree, version: committer.version, ...pick(instance.modules) });
     this.#stateFiles = new StateFileWriter({ store, log, journal, current });
     const stager = (this.#stager = new Stager({ ...options, journal, limit, touched: (id) => this.#stateFiles.touch(id) }));
-    const runs = (this.#runs = new ChangeRuns({ ...options, stager, committer, limit }));
+    const replaced = (effective: Effective): void => this.#replaced(effective);
+    const entries = new LogEntries({ ...options, stager, committer, limit: this.#limits.reload, replaced });
+    const follower = (this.#follower = new LogFollower({
+      log: options.commitLog,
+      applied: () => committer.logVersion,
+      apply: (entry) => entries.apply(entry),
+      restore: (snapshot) => entries.restore(snapshot),
+      state: () => entries.state(),
+      inTurn: (work) => this.#inTurn(work),
+      changed: (status) => options.onNode?.(status),
+    }));
+    const inOrder = <T>(change: () => Promise<T>): Promise<T> => follower.inOrder(change);
+    const runs = (this.#runs = new ChangeRuns({ ...options, stager, committer, limit, inOrder }));
     this.#groups = new ChangeGroups(
       (turn) => this.#queued(turn),
       (group) => runs.together(group),
@@ -179,7 +197,7 @@ export class TransactionQueue extends Transactions {
    */
   together(calls: readonly StagedCall[], context: ActionContext): Promise<Together> {
     assertAlone(this.options.staging);
-    return this.#inTurn(() => this.#together(calls, context));
+    return this.#inTurn(() => this.#follower.inOrder(() => this.#together(calls, context)));
   }
 
   /**
@@ -194,6 +212,8 @@ export class TransactionQueue extends Transactions {
       } catch (error) {
         this.#stateFiles.catchUp();
         throw error;
+      } finally {
+        if (this.node.state !== 'in_sync') this.#follower.notice();
       }
     });
   }
@@ -205,11 +225,7 @@ export class TransactionQueue extends Transactions {
     const after = instance.tree.apply(operations);
     const diff = describeChange(instance.tree, after, operations, modules.registry);
     const record = (version: number): unknown => (effective.save(version), diff);
-    const followUp = (): void => {
-      this.#journal.reread();
-      this.#report(effective);
-      this.#stateFiles.catchUp(effective.stateFiles);
-    };
+    const followUp = (): void => this.#replaced(effective);
     const time = { limit: this.#limits.reload, deadline: Infinity };
     const planned = {
       before: instance.tree,
@@ -220,6 +236,7 @@ export class TransactionQueue extends Transactions {
       message: '',
       keeps: effective.hasChanges,
       record,
+      content: () => noContent(RELOAD),
       followUp,
     };
     const [version = 0] = await this.#committer.carryOut({ operations, after, time, versions: [planned] });
@@ -231,7 +248,10 @@ export class TransactionQueue extends Transactions {
    * @throws ApiError 409 `FileEdited`, `FileNotWritable`, `SaveImpossible`; 412, 507
    */
   async save(context: ActionContext): Promise<Saved> {
-    assertAlone(this.options.staging);
+    const { staging, commitLog } = this.options;
+    assertAlone(staging);
+    if (commitLog.isShared)
+      throw new ApiError(409, 'SaveImpossible', 'the changes belong to several nodes, each with files of its own; nothing was saved');
     return this.#inTurn(async () => {
       assertPreconditions(context, () => String(this.#committer.version));
       const { instance, files, store, ids, log, folders = [] } = this.options;
@@ -287,8 +307,19 @@ export class TransactionQueue extends Transactions {
     });
   }
 
+  /** Where this node is in the order of changes. */
+  get node(): NodeStatus {
+    return this.#follower.status;
+  }
+
+  /** Applies what other nodes have changed, and follows them from now on. */
+  follow(): Promise<void> {
+    return this.#follower.start();
+  }
+
   /** Waits for the transaction under way and writes the state files; later transactions are rejected. */
   async close(): Promise<void> {
+    this.#follower.stop();
     this.#closed ??= unavailable('is shutting down');
     await this.#tail;
     await this.#stateFiles.settle();
@@ -333,6 +364,7 @@ export class TransactionQueue extends Transactions {
       const [version = 0] = await this.#committer.carryOut({ ...planned, time, versions: [planned] });
       return { version, outcomes, diff: [] };
     } catch (error) {
+      if (error instanceof LogConflict) throw error;
       const { folders, instance } = this.options;
       const { registry } = instance.modules;
       const isPossible = (part: ReturnType<StagedChange['upTo']>): Promise<boolean> => this.#isPossible(part);
@@ -353,6 +385,13 @@ export class TransactionQueue extends Transactions {
   /** To the caller it is as if the change were active. */
   #staged({ directives }: Staged): Applied {
     return { version: this.#committer.version + 1, diff: [], directives };
+  }
+
+  /** The journal has other rows. */
+  #replaced(effective: Effective): void {
+    this.#journal.reread();
+    this.#report(effective);
+    this.#stateFiles.catchUp(effective.stateFiles);
   }
 
   #report({ dropped, warnings }: Effective): void {

@@ -5,7 +5,7 @@ export interface ServerEvent {
   /** Names the event for `Last-Event-ID`. Opaque. */
   readonly id: string;
   readonly type: string;
-  /** The event as JSON: `{"id","type","time","data"}`. */
+  /** The event as JSON: `{"id","type","time","node","data"}`. */
   readonly text: string;
 }
 

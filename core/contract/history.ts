@@ -6,6 +6,8 @@ export interface HistoryView {
   readonly version: number;
   /** Epoch milliseconds. */
   readonly at: number;
+  /** Name of the node that made it (`node_name`). */
+  readonly node: string;
   /** Request id of the call, or `reload`. */
   readonly origin: string;
   /** The caller: name of a token, subject of a certificate, user name, or `anonymous`. Empty for a reload. */

@@ -10,15 +10,13 @@ import { apiFolders, type FileFolders } from '../changes/api-files.js';
 import { effectiveTree } from '../changes/effective-tree.js';
 import type { Transact } from '../api/action-server.js';
 import { assertHeapRoom, workerHeapSize } from '../changes/heap-room.js';
-import { MasterKeyValue } from '../changes/key-value.js';
-import { tellOfChange, type CommittedChange } from '../changes/change-event.js';
 import { EventRecord } from '../api/event-record.js';
 import { StoredAddresses } from '../changes/found-table.js';
 import { toldEverywhere } from '../changes/in-force.js';
 import { Staging } from '../changes/staging.js';
 import { Store } from '../changes/store.js';
 import { explained } from '../changes/store-error.js';
-import { TransactionQueue } from '../changes/transactions.js';
+import type { TransactionQueue } from '../changes/transactions.js';
 import { FIGURES_SIZE } from '../http/request/figures.js';
 import { assemble, type Assembly } from '../kernel/assembly.js';
 import type { MainConf } from '../kernel/core-directives.js';
@@ -40,17 +38,18 @@ import type { ErrorLog } from '../log/error-log.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
 import { EventLog } from '../contract/events.js';
 import { ConfigurationHistory } from '../contract/history.js';
+import { ServerInfo } from '../contract/server-info.js';
 import { ServerStatus } from '../contract/server-status.js';
 import { KeyValue } from '../contract/key-value.js';
 import { Transactions } from '../contract/transactions.js';
 import { ModuleStorages } from '../changes/module-storage.js';
-import { StoredHistory } from '../changes/configuration-history.js';
 import type { WorkerStart, WorkerState } from '../worker/protocol.js';
 import { ZoneSet } from '../zone/zone-set.js';
 import { ControlLink } from './control-link.js';
 import type { HelperStart } from '../helper/helper-start.js';
 import { HelperSet } from './helper-set.js';
 import { showStaged } from './staged-services.js';
+import { openChanges, type Changes } from './open-changes.js';
 import { MasterStatus } from './status.js';
 import { ProcessFiles } from './process-files.js';
 import { ReloadRecord } from './reload-record.js';
@@ -93,13 +92,11 @@ export class Master {
   readonly #workers: WorkerPool;
   readonly #helpers: HelperSet;
   readonly #link: ControlLink;
-  readonly #events = new EventRecord();
+  readonly #events = new EventRecord(() => this.#nodeName);
   readonly #channels = new MasterChannels((channel, data) => this.#tellWorkers(channel, data));
   readonly #status: MasterStatus;
   #store: Store | undefined;
-  #transactions: TransactionQueue | undefined;
-  #history: StoredHistory | undefined;
-  #keyValue: MasterKeyValue | undefined;
+  #changes: Changes | undefined;
   readonly #identity: ProcessFiles;
   /** Path of the socket of the broker. */
   #busSocket: string | undefined;
@@ -124,9 +121,9 @@ export class Master {
     const sockets = options.parent ?? this.#takeover?.sockets;
     const identity = { role: 'master', worker: -1, installation, prefix, confFolder: dirname(source.conf), secret: this.#secret } as const;
     this.#instance = new Instance({ ...identity, granted: options.parent?.granted, log, validates: true });
-    this.#instance.services.provideLater(Transactions, () => this.#transactions);
-    this.#instance.services.provideLater(ConfigurationHistory, () => this.#history);
-    this.#instance.services.provideLater(KeyValue, () => this.#keyValue);
+    this.#instance.services.provideLater(Transactions, () => this.#changes?.transactions);
+    this.#instance.services.provideLater(ConfigurationHistory, () => this.#changes?.history);
+    this.#instance.services.provideLater(KeyValue, () => this.#changes?.keyValue);
     this.#instance.services.provide(ModuleStorages, new ModuleStorages(() => this.#store));
     const discovery = new Discovery({ log, resolver: (settings) => new Resolver(settings, log) });
     const shared = { zones: this.#zones, figures: this.#figures, workers: places };
@@ -172,6 +169,10 @@ export class Master {
     return this.#workers.hasStuckThreads;
   }
 
+  get #nodeName(): string {
+    return this.#instance.services.get(ServerInfo).nodeName;
+  }
+
   get helpers(): HelperSet {
     return this.#helpers;
   }
@@ -197,7 +198,7 @@ export class Master {
     this.#guardControlPlane();
     await this.#workers.start(this.#workerCount(), () => this.#takeover?.catchUp());
     try {
-      commitJournal();
+      await commitJournal();
     } catch (error) {
       throw explained(error, main.data_folder);
     }
@@ -279,7 +280,7 @@ export class Master {
       return false;
     }
     const { log, startProgram, parent } = this.options;
-    const stores = [this.#store, this.#keyValue].filter((store) => store !== undefined);
+    const stores = [this.#store, this.#changes?.keyValue].filter((store) => store !== undefined);
     const parts = { workers: this.#workers, helpers: this.#helpers, queue: this.#queue, stores, parent };
     const upgrade = new Upgrade({
       log,
@@ -329,8 +330,8 @@ export class Master {
     await this.#helpers.stop();
     await this.#link.close();
     await this.#instance.stop();
-    await this.#transactions?.close();
-    this.#keyValue?.close();
+    await this.#changes?.transactions.close();
+    this.#changes?.keyValue.close();
     this.#store?.close();
     if (this.#running && this.#upgrade === undefined) this.#takeover?.sockets.removeFiles();
     this.#identity.remove();
@@ -358,8 +359,8 @@ export class Master {
   }
 
   get #queue(): TransactionQueue {
-    if (!this.#transactions) throw new Error('the server has not read its configuration yet');
-    return this.#transactions;
+    if (this.#changes === undefined) throw new Error('the server has not read its configuration yet');
+    return this.#changes.transactions;
   }
 
   /** How members that were found come into force. */
@@ -372,7 +373,7 @@ export class Master {
   }
 
   /** The first configuration: the file with what the journal adds to it. Returns what keeps the journal's side once the server runs. */
-  async #bringIntoForce(parsed: Parsed): Promise<() => void> {
+  async #bringIntoForce(parsed: Parsed): Promise<() => Promise<void>> {
     const { ids, log, source } = this.options;
     const { tree: file, modules } = await checkWithHelpers(parsed, this.#instance);
     await this.#takeover?.begin();
@@ -381,34 +382,33 @@ export class Master {
     const unusable = (reason: string): void => log.write('notice', `API changes cannot be stored: ${reason}`);
     this.#store = helper.length > 0 ? Store.open(folder) : Store.openIfUsable(folder, unusable);
     this.#assembly.remember(new StoredAddresses(this.#store));
-    const participants = (): WorkerPool['participants'] => this.#workers.participants;
     const heapSize = (): number => this.#heapSize();
     const { prefix, confFolder, installation } = this.#instance.options;
     const folders = [prefix, confFolder, installation.root];
-    const onCommitted = (change: CommittedChange): void => tellOfChange(this.#events, change);
-    const queue = new TransactionQueue({
+    const changes = (this.#changes = openChanges({
       instance: this.#instance,
       store: this.#store,
       staging: this.#staging,
+      nodeName: () => this.#nodeName,
       files: { conf: source.conf, read: (texts) => readConfiguration(source, ids, texts) },
-      participants,
+      participants: () => this.#workers.participants,
       ids,
       log,
       heapSize,
       folders,
       apiFolders: () => this.#apiFolders(),
-      onCommitted,
-    });
-    this.#transactions = queue;
-    this.#history = new StoredHistory(this.#store, queue);
-    this.#keyValue = new MasterKeyValue(this.#store, participants, log, heapSize, this.#staging);
+      events: this.#events,
+    }));
     const effective = effectiveTree(file, this.#store, { registry: modules.registry, args: modules.args, ids });
     const { tree: after, operations } = effective;
     const prepared = await this.#instance.prepare([{ op: 'root', block: [] }], { after, validated: { tree: file, operations } });
     prepared.commit();
     this.#takeover?.takeState();
     assertHeapRoom(ConfigTree.empty, effective.tree, [], heapSize());
-    return () => queue.started(effective);
+    return async () => {
+      changes.transactions.started(effective);
+      await Promise.all([changes.transactions.follow(), changes.keyValue.follow()]);
+    };
   }
 
   #apiFolders(): FileFolders {
@@ -460,7 +460,9 @@ export class Master {
       files: this.#instance.files.inForce,
       modules: this.#instance.share,
       zones: this.#zones.shares(),
-      snapshots: [this.#keyValue, this.#channels].flatMap((state) => (state ? { channel: state.channel, snapshot: state.snapshot() } : [])),
+      snapshots: [this.#changes?.keyValue, this.#channels].flatMap((state) =>
+        state ? { channel: state.channel, snapshot: state.snapshot() } : [],
+      ),
     };
   }
 

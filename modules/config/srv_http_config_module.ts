@@ -64,9 +64,17 @@ export class ConfigurationActions {
   }
 }
 
-function shown({ version, at, origin, actor, message, changes, diff }: HistoryView): object {
+function shown({ version, at, node, origin, actor, message, changes, diff }: HistoryView): object {
   const what = origin === 'reload' ? { diff } : { changes: changes ?? null };
-  return { version, at: new Date(at).toISOString(), origin, ...(actor !== '' && { actor }), ...(message !== '' && { message }), ...what };
+  return {
+    version,
+    at: new Date(at).toISOString(),
+    node,
+    origin,
+    ...(actor !== '' && { actor }),
+    ...(message !== '' && { message }),
+    ...what,
+  };
 }
 
 function blockJson(block: Block): DirectiveJson[] {

@@ -13,6 +13,7 @@ const Entry = Type.Object(
   {
     version: Type.Integer(),
     at: Type.String({ description: 'When it took effect.' }),
+    node: Type.String({ description: '`node_name` of the node that made it.' }),
     origin: Type.String({ description: '`request_id` of the call, or `reload`.' }),
     actor: Type.Optional(Type.String({ description: 'The caller: token, certificate, user, or `anonymous`. Absent for a reload.' })),
     message: Type.Optional(Type.String({ description: '`Change-Message` of the call.' })),

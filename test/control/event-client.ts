@@ -8,6 +8,7 @@ export interface SeenEvent {
   readonly id?: string;
   readonly type: string;
   readonly time: string;
+  readonly node: string;
   readonly data: Readonly<Record<string, unknown>>;
 }
 

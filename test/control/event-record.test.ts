@@ -7,7 +7,7 @@ const DAY = 86_400_000;
 
 /** A record with so many events of its own. */
 function recordOf(count: number): EventRecord {
-  const record = new EventRecord();
+  const record = new EventRecord(() => 'here');
   for (let n = 0; n < count; n++) record.record({ type: 'test.event', subject: [String(n % 7)], data: `{"n":${n}}` });
   return record;
 }

@@ -37,7 +37,7 @@ const mosquittoTest = findProgram('mosquitto_sub') === undefined ? test.serial.s
 const tls = selfSigned('tls.example');
 const shared = sharedNode({
   allowCrashes: true,
-  main: 'load_module modules/srv_http_events_module.so; load_module modules/acme.js;',
+  main: 'node_name here-1; load_module modules/srv_http_events_module.so; load_module modules/acme.js;',
   server: `location / { acme; } location /demo { proxy_pass http://demo; } location /lone { proxy_pass http://lone; }`,
   http: `
     upstream demo { zone demo 256k; server 127.0.0.1:%%PORT_member%% fail_timeout=1ms; server 127.0.0.1:1 down; }
@@ -64,7 +64,8 @@ test.serial('a change is reported with its version, its origin and what it chang
     { 'change-message': 'more' },
   );
   t.is(status, 201);
-  const { data, id, time } = await client.event('config.changed');
+  const { data, id, time, node: name } = await client.event('config.changed');
+  t.deepEqual([name, data['node']], ['here-1', 'here-1']);
   t.deepEqual(data['diff'], ['http / upstream demo', '+ server 10.0.0.1:80 weight=3;']);
   t.regex(String(data['origin']), /^[0-9a-f]{32}$/);
   t.is(data['actor'], 'anonymous');

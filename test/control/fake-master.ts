@@ -9,10 +9,11 @@ import { effectiveTree, type Effective } from '../../core/changes/effective-tree
 import { ParticipantGone, type Participant } from '../../core/changes/participant.js';
 import { Staging } from '../../core/changes/staging.js';
 import { Store } from '../../core/changes/store.js';
-import type { MasterInstance, TransactionLimits } from '../../core/changes/transaction-options.js';
+import { StoreLog } from '../../core/changes/store-log.js';
+import type { MasterInstance, TransactionLimits, TransactionOptions } from '../../core/changes/transaction-options.js';
 import { TransactionQueue } from '../../core/changes/transactions.js';
 import { flag, number, param, path, rest, size, text } from '../../core/contract/args.js';
-import type { ArgContext } from '../../core/contract/spec.js';
+import type { ArgContext, DirectiveSpec } from '../../core/contract/spec.js';
 import type { Edit } from '../../core/contract/transactions.js';
 import { directive } from '../../core/contract/spec.js';
 import type { Block, Directive } from '../../core/contract/tree.js';
@@ -22,10 +23,10 @@ import { MemoryLog } from './memory-log.js';
 const first = ({ args }: Directive): string => args[0]?.text ?? '';
 const names = ({ block }: Directive): string => Array.from(block?.named('server_name') ?? [], first).join(' ');
 
-/** A small language: upstreams, locations, lists of rules. */
-export function registry(): SpecRegistry {
+/** A small language: upstreams, locations, lists of rules. @param lacks a directive that it does not have */
+export function registry({ lacks = '' } = {}): SpecRegistry {
   const registry = new SpecRegistry();
-  registry.register('main', {
+  const { [lacks]: _, ...known }: Readonly<Record<string, DirectiveSpec>> = {
     http: directive({ in: ['main'], block: 'http' }),
     ...upstreamDirectives,
     upstream: directive({ in: ['http'], args: text(), many: true, dynamic: true, block: 'upstream', identity: first }),
@@ -38,7 +39,8 @@ export function registry(): SpecRegistry {
     label: directive({ in: ['location'], args: text() }),
     cache: directive({ in: ['location'], args: { name: text(), size: param('size', size(), 1024) }, many: true, dynamic: ['size'] }),
     gzip: directive({ in: ['http', 'location'], args: flag(), dynamic: true }),
-  });
+  };
+  registry.register('main', known);
   return registry;
 }
 
@@ -129,6 +131,11 @@ export interface FakeMasterOptions {
   readonly folder: string;
   readonly limits?: Partial<TransactionLimits>;
   readonly workers?: number;
+  readonly name?: string;
+  readonly commitLog?: TransactionOptions['commitLog'];
+  readonly onNode?: TransactionOptions['onNode'];
+  /** The directives that it knows. */
+  readonly specs?: SpecRegistry;
 }
 
 /** A master without threads and sockets: the real transactions, journal and store over a fake instance. It ends with the test. */
@@ -139,7 +146,8 @@ export async function fakeMaster(t: ExecutionContext, options: FakeMasterOptions
 }
 
 /** The same for a process of its own. */
-export async function startMaster({ config, folder, limits, workers = 2 }: FakeMasterOptions): Promise<FakeMaster> {
+export async function startMaster(options: FakeMasterOptions): Promise<FakeMaster> {
+  const { config, folder, limits, workers = 2, name = 'node', commitLog = new StoreLog(), specs = registry(), onNode } = options;
   const log = new MemoryLog();
   const store = Store.open(folder);
   const ids = new IdSource();
@@ -148,7 +156,7 @@ export async function startMaster({ config, folder, limits, workers = 2 }: FakeM
     path: (value) => `${folder}/${value}`,
     parts: (value) => [value],
   };
-  const instance = new FakeInstance({ registry: registry(), args });
+  const instance = new FakeInstance({ registry: specs, args });
   const parse = (source: string): ReturnType<FakeMaster['parse']> => {
     const { directives, errors } = parseText(source, { ids, file: 'srv.conf' });
     const tree = ConfigTree.fromData(directives);
@@ -169,6 +177,9 @@ export async function startMaster({ config, folder, limits, workers = 2 }: FakeM
     log,
     heapSize: () => Infinity,
     staging: new Staging(),
+    commitLog,
+    nodeName: () => name,
+    ...(onNode && { onNode }),
     files: { conf: '', read: () => parseText(config, { ids, file: 'srv.conf' }) },
     participants: () => fakes,
     ...(limits && { limits }),

@@ -1,4 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
+import { defaultNodeName } from '../../core/kernel/node-name.js';
 import { get } from '../harness/client.js';
 import { freePort } from '../harness/ports.js';
 import { waitFor } from '../harness/wait.js';
@@ -85,7 +86,7 @@ test.serial('the configuration in force is shown as text and as JSON, with what 
   t.deepEqual(diff, ['http / upstream list', '+ server 10.0.0.9:80;']);
 });
 
-test.serial('changes are listed, the newest first, with who made them', async (t) => {
+test.serial('changes are listed, the newest first, with node and caller', async (t) => {
   const node = await shared();
   await node.upstreams('POST', '/list/servers', { server: '10.0.0.7' });
   const changed = await node.upstreams('PATCH', '/list/servers/10.0.0.7', { weight: 3 });
@@ -93,12 +94,14 @@ test.serial('changes are listed, the newest first, with who made them', async (t
   const page = await get(node.srv.port('api'), '/api/v1/history?limit=2');
   const [newest, older] = JSON.parse(page.body) as {
     changes: { place: string; before?: string; after?: string }[];
+    node: string;
     origin: string;
     at: string;
   }[];
   t.regex(newest?.changes[0]?.place ?? '', /^http \/ upstream list \/ server@\d+$/);
   t.like(newest?.changes[0], { before: 'server 10.0.0.7:80;\n', after: 'server 10.0.0.7:80 weight=3;\n' });
   t.like(older?.changes[0], { after: 'server 10.0.0.7:80;\n' });
+  t.is(newest?.node, defaultNodeName());
   t.regex(newest?.origin ?? '', /^[0-9a-f]{32}$/);
   t.regex(newest?.at ?? '', /^\d{4}-\d\d-\d\dT/);
   t.regex(String(page.headers['link']), /rel="next"/);

@@ -5,6 +5,7 @@ import { MasterKeyValue } from '../../core/changes/key-value.js';
 import { ParticipantGone } from '../../core/changes/participant.js';
 import { Staging } from '../../core/changes/staging.js';
 import { Store } from '../../core/changes/store.js';
+import { StoreLog } from '../../core/changes/store-log.js';
 import { ConfigTree } from '../../core/config/tree.js';
 import { tempFolder } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
@@ -23,19 +24,13 @@ class CopyingWorker extends FakeWorker {
   }
 }
 
-const HEAP = 4 * 1024 ** 3;
+const ALONE = { heapSize: () => 4 * 1024 ** 3, staging: new Staging(), commitLog: new StoreLog(), nodeName: () => 'node' };
 
 function pairs(t: ExecutionContext, folder = tempFolder(t)) {
   const store = Store.open(folder);
   const worker = new CopyingWorker('worker 0', ConfigTree.empty);
   const log = new MemoryLog();
-  const master = new MasterKeyValue(
-    store,
-    () => [worker],
-    log,
-    () => HEAP,
-    new Staging(),
-  );
+  const master = new MasterKeyValue({ store, participants: () => [worker], log, ...ALONE });
   worker.copy.load(structuredClone(master.snapshot()));
   let open = true;
   const close = (): void => {
@@ -139,13 +134,7 @@ test('a folder of its own', async (t) => {
   t.is(master.get('x'), undefined);
   const other = join(folder, 'elsewhere');
   const store = Store.open(folder);
-  const apart = new MasterKeyValue(
-    store,
-    () => [],
-    new MemoryLog(),
-    () => HEAP,
-    new Staging(),
-  );
+  const apart = new MasterKeyValue({ store, participants: () => [], log: new MemoryLog(), ...ALONE });
   apart.configure({ ...LIMITS, folder: other });
   await apart.set('a', '1');
   t.deepEqual([...store.pairs.all()], []);

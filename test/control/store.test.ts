@@ -70,7 +70,7 @@ test('the history is bounded', (t) => {
   t.teardown(() => store.close());
   store.transaction(() => {
     for (let version = 1; version <= 1500; version++)
-      store.history.add({ version, at: 0, origin: 'r', actor: 'deploy', message: '', changes: '[]' });
+      store.history.add({ version, at: 0, node: 'a', origin: 'r', actor: 'deploy', message: '', changes: '[]' });
   });
   const kept = store.history.last(5000);
   t.is(kept.length, 1000);

@@ -19,7 +19,7 @@ function fill(folder: string): void {
       const none = { written: undefined, since: 0, old: undefined, next: undefined };
       store.stateLines.put({ block: 'b', key: n, text, ...none, place: n, born: 3, changed: 4 });
       store.pairs.put({ key: `color ${n}`, value: 'red', version: n, expires: 0 });
-      store.history.add({ version: n, at: 5, origin: 'x', actor: 'deploy', message: '', changes: '[]' });
+      store.history.add({ version: n, at: 5, node: 'a', origin: 'x', actor: 'deploy', message: '', changes: '[]' });
     }
     store.keys.setNext('a', 60);
     store.stateFiles.put({ block: 'b', written: { version: 3, digest: '0123456789abcdef' }, next: undefined });

@@ -144,7 +144,7 @@ test('figures of connections go on', (t) => {
 });
 
 test('readers of events go on where they were', (t) => {
-  const [old, next] = [new EventRecord(), new EventRecord()];
+  const [old, next] = [new EventRecord(() => 'here'), new EventRecord(() => 'here')];
   for (let count = 0; count < 5; count++) old.publish('peer.down', { count }, [String(count)]);
   const { events, last } = old.read(undefined, 3);
   handover(old.carried, next.carried)();
