@@ -38,6 +38,8 @@ in_memory() {
   [ -w /dev/shm ] && [ "${room:-0}" -ge 2048 ] && echo /dev/shm
 }
 
+logs=$(mktemp -d)
+trap 'rm -rf "$logs" "${scratch:-$logs}"' EXIT
 # Whatever fails here, the tests still run: one run tells everything.
 broken=()
 step() {
@@ -45,22 +47,33 @@ step() {
   "${@:2}" || broken+=("$1")
 }
 
-install_missing
+# A step that runs beside those after it, up to "finish".
+beside() { "${@:2}" >"$logs/step.$1" 2>&1 & running["$1"]=$!; }
+declare -A running
+finish() {
+  local status=0
+  wait "${running[$1]}" || status=$?
+  echo "== $1"
+  cat "$logs/step.$1"
+  [ "$status" = 0 ] || broken+=("$1")
+}
+
 rm -rf dist
+beside programs install_missing
+beside lint oxlint --type-aware
 step 'build and type-check' tsc -p tsconfig.json
 step 'bundle' node dist/tools/bundle.js
 step 'words' node dist/tools/words/words.js
-step 'lint' oxlint --type-aware
 step 'format' oxfmt --check
 step 'subjects of commits' bash tools/commits.sh
+finish programs
+finish lint
 
 echo '== tests'
-logs=$(mktemp -d)
 # A change is on disk before it is answered: in memory that takes no time, and what the tests are about is the same.
 scratch=$(mktemp -d "$(in_memory || echo "${TMPDIR:-/tmp}")/srv-tests.XXXXXX")
 # Some servers run as another user.
 chmod 1777 "$scratch"
-trap 'rm -rf "$logs" "$scratch"' EXIT
 # Of what every test file loads only the first is compiled.
 export logs TMPDIR=$scratch NODE_COMPILE_CACHE=$PWD/dist/compile-cache
 
@@ -100,13 +113,14 @@ export -f run_batch failed_files
 run_lane() { xargs -r -n "$3" -P "$2" bash -c 'run_batch "$@"' _ "$1"; }
 
 # These mostly wait until a server finds out that something hangs: they have a lane of their own.
-waiting=$(printf 'dist/test/%s.test.js\n' control/{faults,helper-faults} kernel/{helpers,hostile-modules,main-thread-hangs,module-life,workers})
+waiting=$(printf 'dist/test/%s.test.js\n' control/{faults,helper-faults} \
+  kernel/{hanging-actions,helpers,hostile-modules,main-thread-hangs,module-life,module-versions,unloading,workers})
 in_process=$(node dist/test/harness/in-process.js)
 
 # The largest files first, so that the last batch is a short one.
 if [ $# -gt 0 ]; then files=$(printf '%s\n' "$@"); else files=$(find dist/test -name '*.test.js' -printf '%s %p\n' | sort -rn | cut -d' ' -f2); fi
 if [ "$quick" = 1 ]; then files=$(grep -xF "$in_process" <<<"$files"); fi
-grep -xF "$waiting" <<<"$files" | run_lane waits 1 8 &
+grep -xF "$waiting" <<<"$files" | run_lane waits 2 4 &
 # Most of these wait for servers: two batches more than there are cores.
 grep -vxF "$waiting
 $in_process" <<<"$files" | run_lane servers $(($(nproc) + 2)) 8
