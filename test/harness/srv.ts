@@ -175,7 +175,8 @@ function spawnAs(
   return spawn(file, others, {
     ...more,
     stdio: ['ignore', 'pipe', 'pipe', ...sockets],
-    env: { ...process.env, ...(sockets.length > 0 && { LISTEN_FDS: String(sockets.length) }), ...env },
+    // Without a cache of the runner's it uses that of the bundle, which was filled by a server at work.
+    env: { ...process.env, NODE_COMPILE_CACHE: undefined, ...(sockets.length > 0 && { LISTEN_FDS: String(sockets.length) }), ...env },
     ...(user !== undefined && { uid: user, gid: user }),
   }) as ChildProcessByStdio<null, Readable, Readable>;
 }
