@@ -113,11 +113,9 @@ export interface ExplainedMember {
 /** A request as an upstream would get it. */
 export interface ExplainedUpstream {
   readonly name: string;
-  /** Protocol of the members: `http`, `https`, `grpc`, `grpcs`, `fastcgi`. */
-  readonly scheme: string;
+  readonly scheme: 'http' | 'https';
   readonly method: string;
   readonly uri: string;
-  /** Of HTTP; empty: another protocol. */
   readonly version: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
   /** The balancing method: `round robin`, or the directive. */

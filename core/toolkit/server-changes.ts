@@ -1,6 +1,5 @@
 /** Whole servers, changed at run time: what the calls of their APIs mean, the same in both traffic engines. */
-import { assertDirectivePreconditions } from './directive-preconditions.js';
-import { ApiError, type ActionContext } from '../contract/control.js';
+import { ApiError, assertPreconditions, type ActionContext } from '../contract/control.js';
 import { namesIn, serverAt, serverNamed, type ServerPlace } from './server-place.js';
 import {
   assertNoPlace,
@@ -57,7 +56,7 @@ export class ServerChanges {
 
   async add(fields: ServerFields, context: ActionContext): Promise<Versioned> {
     const { version, diff, directives } = await this.transactions.apply((tree) => {
-      assertDirectivePreconditions(this.transactions, context);
+      this.#assertPreconditions(context);
       if (this.engine === 'stream') assertNoUdpOption(fields);
       this.#assertNew(fields);
       this.#assertBody(fields);
@@ -107,10 +106,20 @@ export class ServerChanges {
     assertNoPlace(this.transactions.read(sentBody(body)));
   }
 
+  /** @param directive undefined: what the call adds @throws ApiError 412 */
+  #assertPreconditions(context: ActionContext, directive?: Directive): void {
+    const { transactions } = this;
+    assertPreconditions(
+      context,
+      () => directive && transactions.versionOf(directive),
+      () => [String(transactions.version)],
+    );
+  }
+
   /** @throws ApiError 404, 409, 412 */
   #changeable(place: ServerPlace & ForcedServer, context: ActionContext): Directive {
     const { directive } = serverAt(this.servers, place);
-    assertDirectivePreconditions(this.transactions, context, directive);
+    this.#assertPreconditions(context, directive);
     if (place.force !== true && !this.transactions.isAddition(directive))
       throw new ApiError(409, 'ServerStatic', 'the server is in the configuration file: change it there and reload, or send ?force=1');
     return directive;

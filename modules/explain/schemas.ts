@@ -42,10 +42,10 @@ const member = Type.Object({
 
 const upstream = Type.Object({
   name: text,
-  scheme: Type.String({ description: 'Protocol of the members: http, https, grpc, grpcs, fastcgi.' }),
+  scheme: Type.Enum(['http', 'https']),
   method: text,
   uri: text,
-  version: Type.String({ description: 'Version of HTTP; empty: another protocol.' }),
+  version: text,
   headers: fields,
   balancing: text,
   members: Type.Array(member),

@@ -1,5 +1,4 @@
-import { assertDirectivePreconditions } from '../../core/toolkit/directive-preconditions.js';
-import { action, ApiError, type ActionContext } from '../../core/contract/control.js';
+import { action, ApiError, assertPreconditions, type ActionContext } from '../../core/contract/control.js';
 import { locationName } from '../../core/toolkit/location-name.js';
 import { coreModule } from '../../core/contract/manifest.js';
 import { serverAt, type ServerPlace } from '../../core/toolkit/server-place.js';
@@ -89,7 +88,12 @@ export class Locations {
   async #apply(place: Place, context: ActionContext, build: (block: Directive) => readonly Edit[]): Promise<Versioned> {
     const { version, diff } = await this.transactions.apply(() => {
       const server = serverAt(this.servers, place).directive;
-      assertDirectivePreconditions(this.transactions, context, server);
+      const { transactions } = this;
+      assertPreconditions(
+        context,
+        () => transactions.versionOf(server),
+        () => [String(transactions.version)],
+      );
       let block = server;
       for (const key of place.within ?? []) block = existing(block, key);
       return build(block);

@@ -1,8 +1,9 @@
 /** What a new user sees: the configuration that is shipped, with nothing else installed. */
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { get, json } from '../harness/client.js';
+import { shared } from '../harness/scope.js';
 import { startSrv, type Srv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 
@@ -14,18 +15,18 @@ function shipped(name: string): string {
   return text.replaceAll(/\b(?:8080|8081|910[1-4])\b/g, (port) => `%%PORT_p${port}%%`);
 }
 
-async function startExample(t: ExecutionContext): Promise<Srv> {
+const example = shared(async (scope): Promise<Srv> => {
   const files = { 'conf/srv_ctrl.conf': shipped('srv_ctrl.conf'), 'conf/srv_broker.conf': shipped('srv_broker.conf') };
-  const srv = await startSrv(t, shipped('srv.conf'), { files, env: { npm_lifecycle_event: 'start' } });
+  const srv = await startSrv(scope, shipped('srv.conf'), { files, env: { npm_lifecycle_event: 'start' } });
   await waitFor('the start message', () => srv.stdout.includes('set a key:'));
   return srv;
-}
+});
 
 const answers = (srv: Srv, count: number): Promise<string[]> =>
   Promise.all(Array.from({ length: count }, async () => (await get(srv.port('p8080'), '/')).body.trim()));
 
-test('it says where it listens and what to try', async (t) => {
-  const srv = await startExample(t);
+test.serial('it says where it listens and what to try', async (t) => {
+  const srv = await example();
   const lines = srv.stdout.trimEnd().split('\n');
   t.is(lines.length, 6);
   t.regex(lines[0] ?? '', new RegExp(`^srv is ready: process ${srv.pid}, \\d+ workers?$`));
@@ -34,8 +35,8 @@ test('it says where it listens and what to try', async (t) => {
   for (const line of lines.slice(3)) t.regex(line, /^(see it balance|add a member|set a key): +.*curl /);
 });
 
-test('it balances, takes a member, and takes a key', async (t) => {
-  const srv = await startExample(t);
+test.serial('it balances, takes a member, and takes a key', async (t) => {
+  const srv = await example();
   t.deepEqual([...new Set(await answers(srv, 12))].sort(), ['one', 'three', 'two']);
 
   const members = `/api/v1/upstream_api/http/upstreams/demo/servers/`;
@@ -48,8 +49,8 @@ test('it balances, takes a member, and takes a key', async (t) => {
   t.is((await get(srv.port('p8080'), '/')).headers['x-color'], 'red');
 });
 
-test('the audit log is where no log that the API sets can be', async (t) => {
-  const srv = await startExample(t);
+test.serial('the audit log is where no log that the API sets can be', async (t) => {
+  const srv = await example();
   const api = srv.port('p8081');
   await json(api, 'POST', '/api/v1/kv', { key: 'color', value: 'red' });
   await srv.waitForLog(/"route":"\/v1\/kv"/, 'data/audit.log');
@@ -61,8 +62,8 @@ test('the audit log is where no log that the API sets can be', async (t) => {
   t.regex(added.body, /cannot name \\"data\/audit\.log\\" through the API/);
 });
 
-test('the request id that a rejected caller is notified is in the log of the API', async (t) => {
-  const srv = await startExample(t);
+test.serial('the request id that a rejected caller is notified is in the log of the API', async (t) => {
+  const srv = await example();
   const refused = await json(srv.port('p8081'), 'GET', '/api/v1/none');
   t.is(refused.status, 404);
   const { request_id: id } = refused.json as { request_id: string };

@@ -1,11 +1,18 @@
 import test from 'ava';
-import { connectRaw, exchange, get } from '../harness/client.js';
-import { runSrv } from '../harness/srv.js';
+import { check } from '../harness/check.js';
+import { connectRaw, exchange, get, json } from '../harness/client.js';
 import { waitFor } from '../harness/wait.js';
 import { errorOf } from './api-client.js';
-import { sharedNode, startNode } from './node.js';
+import { sharedNode, upstreams } from './node.js';
 
-const shared = sharedNode();
+const shared = sharedNode({
+  http: `${upstreams('demo', 'limited')} upstream "a b" { zone ab 64k; server 127.0.0.1:1; }`,
+  control: `
+    server { listen 127.0.0.1:%%PORT_named%%; server_name api.corp; location /api { dyn_module_api; } }
+    server { listen 127.0.0.1:%%PORT_other%%; location /x { return 204; } }
+    server { listen 127.0.0.1:%%PORT_limited%%; location /api { dyn_module_api;
+      api_limit_except upstream_api GET { deny all; } api_limit_except kv POST { allow 127.0.0.1; deny all; } } }`,
+});
 
 test('calls that are wrong in form get the one error body over HTTP as well', async (t) => {
   const node = await shared();
@@ -70,7 +77,7 @@ test('HEAD and OPTIONS', async (t) => {
 });
 
 test('a path with encoded characters names what they mean', async (t) => {
-  const node = await startNode(t, { http: 'upstream "a b" { zone ab 64k; server 127.0.0.1:1; }', server: 'return 204;' });
+  const node = await shared();
   const group = await node.upstreams('GET', '/a%20b/');
   t.like(group.json, { name: 'a b' });
   const added = await node.upstreams('POST', '/a%20b/servers/', { server: '127.0.0.1:2' });
@@ -78,9 +85,7 @@ test('a path with encoded characters names what they mean', async (t) => {
 });
 
 test('web pages of other sites and foreign hosts are kept out', async (t) => {
-  const node = await startNode(t, {
-    control: 'server { listen 127.0.0.1:%%PORT_named%%; server_name api.corp; location /api { dyn_module_api; } }',
-  });
+  const node = await shared();
   const port = node.srv.port('api');
   const path = '/api/v1/upstream_api/http/upstreams/';
   t.is((await get(port, path, { headers: { host: `localhost:${port}` } })).status, 200);
@@ -94,20 +99,20 @@ test('web pages of other sites and foreign hosts are kept out', async (t) => {
 });
 
 test('api_limit_except restricts methods of one module by address', async (t) => {
-  const node = await startNode(t, {
-    api: 'api_limit_except upstream_api GET { deny all; } api_limit_except kv POST { allow 127.0.0.1; deny all; }',
-  });
-  t.is((await node.upstreams('GET', '/')).status, 200);
-  const refused = await node.upstreams('POST', '/demo/servers/', { server: '10.0.0.1' });
+  const node = await shared();
+  const call = (method: string, path: string, body?: unknown) => json(node.srv.port('limited'), method, `/api/v1${path}`, body);
+  const servers = '/upstream_api/http/upstreams/limited/servers/';
+  t.is((await call('GET', '/upstream_api/http/upstreams/')).status, 200);
+  const refused = await call('POST', servers, { server: '10.0.0.1' });
   t.is(`${refused.status} ${errorOf(refused).code}`, '403 AccessDenied');
-  t.is((await node.upstreams('DELETE', '/demo/servers/0')).status, 403);
-  t.is((await node.call('POST', '/kv', { key: 'a', value: 'b' })).status, 200);
-  t.is((await node.call('DELETE', '/kv?key=a')).status, 200);
-  t.is((await node.members()).length, 2);
+  t.is((await call('DELETE', `${servers}0`)).status, 403);
+  t.is((await call('POST', '/kv', { key: 'a', value: 'b' })).status, 200);
+  t.is((await call('DELETE', '/kv?key=a')).status, 200);
+  t.is((await node.members('limited')).length, 2);
 });
 
-test('errors outside of all locations have the form of the API in servers that have it, also after a reload', async (t) => {
-  const node = await startNode(t, { control: 'server { listen 127.0.0.1:%%PORT_other%%; location /x { return 204; } }' });
+test.serial('errors outside of all locations have the form of the API in servers that have it, also after a reload', async (t) => {
+  const node = await shared();
   const typeOfMissing = async (): Promise<string | undefined> =>
     (await get(node.srv.port('other'), '/nowhere', { headers: { host: 'localhost' } })).headers['content-type'];
   const before = node.srv.read('conf/ctrl.conf');
@@ -125,13 +130,13 @@ test('errors outside of all locations have the form of the API in servers that h
 });
 
 test('errors in the configuration of the API are reported at their lines', async (t) => {
-  const check = async (location: string) => {
+  const errorsOf = async (location: string): Promise<string> => {
     const ctrl = `load_module modules/srv_http_sendmsg_module.so;\nevents {} http { server { listen 127.0.0.1:%%PORT_api%%;\n${location}\n} }`;
     const files = { 'conf/broker.conf': '', 'conf/ctrl.conf': ctrl };
     const conf = 'helper broker modules/srv_helper_broker_module.so conf/broker.conf;'.concat(
       'helper ctrl modules/srv_helper_ctrl_module.so conf/ctrl.conf; events {}',
     );
-    return (await runSrv(t, ['-t'], conf, { files })).stderr;
+    return (await check(t, conf, files)).stderr;
   };
   const cases: [location: string, error: RegExp][] = [
     ['location /api { dyn_module_api;\napi_limit_except kv GET { deny all; } }', /test is successful/],
@@ -146,10 +151,10 @@ test('errors in the configuration of the API are reported at their lines', async
     ['location /x {\napi_limit_except kv GET { deny all; } }', /has no effect without "dyn_module_api" in .*ctrl.conf:4/],
     ['location ~ /api { dyn_module_api; }', /the API requires a prefix location in .*ctrl.conf:3/],
   ];
-  for (const [location, error] of cases) t.regex(await check(location), error);
+  for (const [location, error] of cases) t.regex(await errorsOf(location), error);
 });
 
 test('the data plane does not have the directives of the API', async (t) => {
   const conf = 'events {} http { server { listen 127.0.0.1:0; location /api { dyn_module_api; } } }';
-  t.regex((await runSrv(t, ['-t'], conf)).stderr, /unknown directive "dyn_module_api"/);
+  t.regex((await check(t, conf)).stderr, /unknown directive "dyn_module_api"/);
 });

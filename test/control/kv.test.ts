@@ -1,17 +1,19 @@
 import test from 'ava';
+import { check } from '../harness/check.js';
 import { get, type HttpResponse } from '../harness/client.js';
-import { runSrv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 import { errorOf } from './api-client.js';
 import { nodeConf, sharedNode, startNode } from './node.js';
 
 const SERVER = 'location / { add_more_header X-Color $kv_http_color always; return 200 "[$kv_http_color]"; }';
-/** The tests of one key come one after the other. */
-const shared = sharedNode({
+const OPTIONS = {
   server: SERVER,
   workers: 3,
   control: 'server { listen 127.0.0.1:%%PORT_kv%%; location /store { dyn_sendmsg_kv; } }',
-});
+  allowCrashes: true,
+};
+/** The tests of one key come one after the other. */
+const shared = sharedNode(OPTIONS);
 
 test.serial('a key is set, and every worker reads it', async (t) => {
   const node = await shared();
@@ -198,15 +200,6 @@ test.serial('keys of any characters have paths, up to their longest', async (t) 
   t.is(errorOf(await node.call('PUT', `/kv/keys/${encodeURIComponent('ä'.repeat(513))}`, { value: '' })).code, 'KeyTooLong');
 });
 
-test('values survive a restart and kill -9', async (t) => {
-  const node = await startNode(t, { server: SERVER, allowCrashes: true });
-  await node.call('POST', '/kv', { key: 'color', value: 'red' });
-  node.srv.signal('SIGKILL');
-  await node.srv.exited;
-  const again = await startNode(t, { server: SERVER, prefix: node.srv.prefix });
-  t.is((await again.web()).body, '[red]');
-});
-
 test.serial('a worker that a reload adds has the values as well', async (t) => {
   const node = await shared();
   await node.call('POST', '/kv', { key: 'color', value: 'red' });
@@ -235,8 +228,7 @@ test('dyn_kv_conf sets limits and the folder; Redis and nonsense are rejected in
   t.is((await node.call('POST', '/kv', { key: 'color', value: 'red' })).status, 200);
   t.true(node.srv.read('data/kv/srv.db').length > 0);
 
-  const refused = async (line: string) =>
-    (await runSrv(t, ['-t', '-c', 'conf/srv.conf'], `events {} http { ${http} }`, { files: { 'conf/kv.conf': line } })).stderr;
+  const refused = async (line: string) => (await check(t, `events {} http { ${http} }`, { 'conf/kv.conf': line })).stderr;
   t.regex(await refused('store redis;'), /a key-value store in Redis is not available yet/);
   t.regex(await refused('colour red;'), /unknown directive "colour"/);
   t.regex(await refused('max_size many;'), /invalid value "many"/);
@@ -257,4 +249,13 @@ test.serial('dyn_sendmsg_kv exposes the key-value API at a location of its own',
   await node.call('POST', '/kv', { key: 'color', value: 'red' });
   t.is((await get(node.srv.port('kv'), '/store?key=color')).body, 'red');
   t.is((await get(node.srv.port('kv'), '/store/v1/upstream_api/http/upstreams')).status, 404);
+});
+
+test.serial('values survive a restart and kill -9', async (t) => {
+  const node = await shared();
+  await node.call('POST', '/kv', { key: 'color', value: 'red' });
+  node.srv.signal('SIGKILL');
+  await node.srv.exited;
+  const again = await startNode(t, { ...OPTIONS, prefix: node.srv.prefix });
+  t.is((await again.web()).body, '[red]');
 });

@@ -1,13 +1,20 @@
+import type { RequestListener } from 'node:http';
 import test from 'ava';
 import { httpBackend } from '../harness/backends.js';
 import { shared as sharedInFile } from '../harness/scope.js';
 import { waitFor } from '../harness/wait.js';
 import { errorOf } from './api-client.js';
-import { sharedNode, startNode, upstreams, type Node } from './node.js';
+import { sharedNode, upstreams, type Node } from './node.js';
 
-/** An upstream for each of the tests that need no traffic. */
+/** Upstreams whose members tests send requests to. */
+const USED = ['figures', 'everywhere', 'leaving', 'replaced'];
+
+/** An upstream for each of the tests. */
 const shared = sharedNode({
+  workers: 3,
+  server: USED.map((name) => `location /${name} { proxy_pass http://${name}; }`).join('\n'),
   http: `${upstreams('demo', 'added', 'versions', 'dry')}
+    ${USED.map((name) => `upstream ${name} { zone ${name} 256k; server 127.0.0.1:%%PORT_${name}%%; keepalive 4; }`).join('\n')}
     upstream wrong { zone wrong 256k; server 127.0.0.1; server [::1]:80; server unix:/tmp/s.sock; }
     upstream twice { zone twice 256k; server 10.0.0.1 weight=2; server 10.0.0.1 weight=3; }
     upstream named { zone named 256k; server localhost:1; server 10.0.0.1:1; }
@@ -244,19 +251,19 @@ test('wrong members are rejected for every reason, with all reasons, and change 
 
 /** An upstream that is replaced as a whole, step by step. */
 const replaced = sharedInFile(async (scope): Promise<{ node: Node; one: string; two: string }> => {
-  const backends = await Promise.all(['one', 'two'].map((name) => httpBackend(scope, (_, response) => response.end(name))));
-  const [one, two] = backends.map(({ port }) => `127.0.0.1:${port}`) as [string, string];
-  const http = `upstream demo { zone demo 256k; server ${one}; keepalive 4; }`;
-  return { node: await startNode(scope, { http, workers: 1 }), one, two };
+  const node = await shared();
+  const backend = async (name: string, port?: number): Promise<string> =>
+    `127.0.0.1:${(await httpBackend(scope, (_, response) => response.end(name), port)).port}`;
+  return { node, one: await backend('one', node.srv.port('replaced')), two: await backend('two') };
 });
 
 test.serial('the whole set is replaced by address: members that stay keep id and figures', async (t) => {
   const { node, one, two } = await replaced();
-  for (let n = 0; n < 3; n++) t.is((await node.web()).body, 'one');
-  const put = await node.upstreams('PUT', '/demo/servers/', [{ server: two, weight: 2 }, { server: one }]);
+  for (let n = 0; n < 3; n++) t.is((await node.web('/replaced')).body, 'one');
+  const put = await node.upstreams('PUT', '/replaced/servers/', [{ server: two, weight: 2 }, { server: one }]);
   t.is(put.status, 200);
-  t.deepEqual(await node.list(), [`0 ${one}`, `1 ${two}`]);
-  t.like(((await node.upstreams('GET', '/demo')).json as { peers: { id: number; requests: number }[] }).peers, [
+  t.deepEqual(await node.list('replaced'), [`0 ${one}`, `1 ${two}`]);
+  t.like(((await node.upstreams('GET', '/replaced')).json as { peers: { id: number; requests: number }[] }).peers, [
     { id: 0, requests: 3 },
     { id: 1, requests: 0 },
   ]);
@@ -264,24 +271,28 @@ test.serial('the whole set is replaced by address: members that stay keep id and
 
 test.serial('what GET returns can be sent back, and changes nothing', async (t) => {
   const { node } = await replaced();
-  const version = (await node.upstreams('GET', '/demo/servers/')).headers['etag'];
+  const version = (await node.upstreams('GET', '/replaced/servers/')).headers['etag'];
   t.truthy(version);
-  t.is((await node.upstreams('PUT', '/demo/servers/', await node.members())).headers['etag'], version);
+  t.is((await node.upstreams('PUT', '/replaced/servers/', await node.members('replaced'))).headers['etag'], version);
 });
 
 test.serial('settings that a replacement does not name have their defaults', async (t) => {
   const { node, two } = await replaced();
-  await node.upstreams('PUT', '/demo/servers/', [{ server: two }]);
-  t.deepEqual(await node.members(), [{ ...FIRST, id: 1, server: two }]);
-  t.is((await node.web()).body, 'two');
+  await node.upstreams('PUT', '/replaced/servers/', [{ server: two }]);
+  t.deepEqual(await node.members('replaced'), [{ ...FIRST, id: 1, server: two }]);
+  t.is((await node.web('/replaced')).body, 'two');
 });
 
 test.serial('a replacement with errors is rejected with all of them, and changes nothing', async (t) => {
   const { node, two } = await replaced();
-  const twice = await node.upstreams('PUT', '/demo/servers/', [{ server: '10.0.0.1' }, { server: '10.0.0.2' }, { server: '10.0.0.1:80' }]);
+  const twice = await node.upstreams('PUT', '/replaced/servers/', [
+    { server: '10.0.0.1' },
+    { server: '10.0.0.2' },
+    { server: '10.0.0.1:80' },
+  ]);
   t.is(errorOf(twice).code, 'EntryExists');
   t.deepEqual(errorOf(twice).details, [{ pointers: ['/0', '/2'] }] as never);
-  const bad = await node.upstreams('PUT', '/demo/servers/', [
+  const bad = await node.upstreams('PUT', '/replaced/servers/', [
     { server: '10.0.0.1' },
     { server: 'nowhere:1:2' },
     { server: '10.0.0.2:99999' },
@@ -292,19 +303,19 @@ test.serial('a replacement with errors is rejected with all of them, and changes
     errorOf(bad).details.map(({ pointer }) => pointer),
     ['/1/server', '/2/server', '/3/parent'],
   );
-  t.deepEqual(await node.list(), [`1 ${two}`]);
+  t.deepEqual(await node.list('replaced'), [`1 ${two}`]);
 });
 
 test.serial('what counts is the address, not the id that is beside it', async (t) => {
   const { node } = await replaced();
-  await node.upstreams('PUT', '/demo/servers/', [{ id: 1, server: '10.0.0.9:80' }]);
-  t.deepEqual(await node.list(), ['2 10.0.0.9:80']);
+  await node.upstreams('PUT', '/replaced/servers/', [{ id: 1, server: '10.0.0.9:80' }]);
+  t.deepEqual(await node.list('replaced'), ['2 10.0.0.9:80']);
 });
 
 test.serial('an empty set is a set', async (t) => {
   const { node } = await replaced();
-  t.deepEqual((await node.upstreams('PUT', '/demo/servers/', [])).json, []);
-  t.is((await node.web()).status, 502);
+  t.deepEqual((await node.upstreams('PUT', '/replaced/servers/', [])).json, []);
+  t.is((await node.web('/replaced')).status, 502);
 });
 
 test('an upstream whose file names an address twice can be changed', async (t) => {
@@ -320,14 +331,16 @@ test('an upstream whose file names an address twice can be changed', async (t) =
   t.is(errorOf(await node.upstreams('PUT', '/twice/servers/', [...members, { server: '10.0.0.1' }])).code, 'EntryExists');
 });
 
+const findOrMiss: RequestListener = (request, response) => {
+  response.statusCode = request.url === '/figures/missing' ? 404 : 200;
+  response.end('hello');
+};
+
 test('figures are real, and are set to zero on demand while the members stay', async (t) => {
-  const backend = await httpBackend(t, (request, response) => {
-    response.statusCode = request.url === '/missing' ? 404 : 200;
-    response.end('hello');
-  });
-  const node = await startNode(t, { http: `upstream demo { zone demo 256k; server 127.0.0.1:${backend.port}; keepalive 4; }` });
-  for (const path of ['/', '/', '/missing']) await node.web(path);
-  const peer = async () => ((await node.upstreams('GET', '/demo')).json as { peers: Record<string, unknown>[] }).peers[0] ?? {};
+  const node = await shared();
+  await httpBackend(t, findOrMiss, node.srv.port('figures'));
+  for (const path of ['/', '/', '/missing']) await node.web(`/figures${path}`);
+  const peer = async () => ((await node.upstreams('GET', '/figures')).json as { peers: Record<string, unknown>[] }).peers[0] ?? {};
   // A client may have its response a moment before its request is no longer counted.
   const before = await waitFor('the end of the requests', async () => {
     const figures = await peer();
@@ -337,45 +350,46 @@ test('figures are real, and are set to zero on demand while the members stay', a
   t.deepEqual(before['responses'], { '1xx': 0, '2xx': 2, '3xx': 0, '4xx': 1, '5xx': 0, codes: { 200: 2, 404: 1 }, total: 3 });
   t.true(Number(before['sent']) > 0 && Number(before['received']) > 0);
   t.regex(String(before['selected']), /^\d{4}-\d\d-\d\dT/);
-  t.is((await node.upstreams('DELETE', '/demo/?dry_run=1')).status, 200);
+  t.is((await node.upstreams('DELETE', '/figures/?dry_run=1')).status, 200);
   t.is((await peer())['requests'], 3);
-  const reset = await node.upstreams('DELETE', '/demo/');
+  const reset = await node.upstreams('DELETE', '/figures/');
   t.is(reset.status, 204);
   t.is(reset.body, '');
   t.like(await peer(), { requests: 0, sent: 0, received: 0 });
-  t.is((await node.members()).length, 1);
+  t.is((await node.members('figures')).length, 1);
 });
 
 test('a change is active in every worker when the API responds', async (t) => {
-  const backends = await Promise.all(['one', 'two'].map((name) => httpBackend(t, (_, response) => response.end(name))));
-  const [one, two] = backends.map(({ port }) => `127.0.0.1:${port}`) as [string, string];
-  const node = await startNode(t, { http: `upstream demo { zone demo 256k; server ${one}; }`, workers: 3 });
+  const node = await shared();
+  await httpBackend(t, (_, response) => response.end('one'), node.srv.port('everywhere'));
+  const two = `127.0.0.1:${(await httpBackend(t, (_, response) => response.end('two'))).port}`;
   for (let round = 0; round < 5; round++) {
-    const added = await node.upstreams('POST', '/demo/servers/', { server: two });
+    const added = await node.upstreams('POST', '/everywhere/servers/', { server: two });
     const { id } = added.json as { id: number };
-    await node.upstreams('PATCH', '/demo/servers/0', { down: true });
-    for (const { body } of await Promise.all(Array.from({ length: 12 }, () => node.web()))) t.is(body, 'two');
-    await node.upstreams('PATCH', '/demo/servers/0', { down: false });
-    await node.upstreams('DELETE', `/demo/servers/${id}`);
-    for (const { body } of await Promise.all(Array.from({ length: 12 }, () => node.web()))) t.is(body, 'one');
+    await node.upstreams('PATCH', '/everywhere/servers/0', { down: true });
+    for (const { body } of await Promise.all(Array.from({ length: 12 }, () => node.web('/everywhere')))) t.is(body, 'two');
+    await node.upstreams('PATCH', '/everywhere/servers/0', { down: false });
+    await node.upstreams('DELETE', `/everywhere/servers/${id}`);
+    for (const { body } of await Promise.all(Array.from({ length: 12 }, () => node.web('/everywhere')))) t.is(body, 'one');
   }
 });
 
 test('a removed and a drained member finish the requests that they have', async (t) => {
   const waiting: (() => void)[] = [];
-  const slow = await httpBackend(t, (_, response) => waiting.push(() => response.end('slow')));
+  const node = await shared();
+  await httpBackend(t, (_, response) => waiting.push(() => response.end('slow')), node.srv.port('leaving'));
   const fast = await httpBackend(t, (_, response) => response.end('fast'));
-  const node = await startNode(t, { http: `upstream demo { zone demo 256k; server 127.0.0.1:${slow.port}; }`, workers: 1 });
-  const first = node.web();
+  const first = node.web('/leaving');
   await waitFor('the request at the backend', () => waiting.length === 1);
-  await node.upstreams('POST', '/demo/servers/', { server: `127.0.0.1:${fast.port}` });
-  t.is((await node.upstreams('PATCH', '/demo/servers/0', { drain: true })).status, 200);
-  const state = async () => (await node.upstreams('GET', '/demo')).json as { zombies: number; peers: { state: string; active: number }[] };
+  await node.upstreams('POST', '/leaving/servers/', { server: `127.0.0.1:${fast.port}` });
+  t.is((await node.upstreams('PATCH', '/leaving/servers/0', { drain: true })).status, 200);
+  const state = async () =>
+    (await node.upstreams('GET', '/leaving')).json as { zombies: number; peers: { state: string; active: number }[] };
   t.like((await state()).peers[0], { state: 'draining', active: 1 });
-  t.is((await node.web()).body, 'fast');
-  await node.upstreams('DELETE', '/demo/servers/0');
+  t.is((await node.web('/leaving')).body, 'fast');
+  await node.upstreams('DELETE', '/leaving/servers/0');
   t.like(await state(), { zombies: 1 });
-  t.is((await node.web()).body, 'fast');
+  t.is((await node.web('/leaving')).body, 'fast');
   for (const end of waiting) end();
   t.is((await first).body, 'slow');
   await waitFor('the removed member to be gone', async () => (await state()).zombies === 0);

@@ -3,7 +3,7 @@ import { get } from '../harness/client.js';
 import { sharedNode, startNode } from './node.js';
 import { OpenApiDocument } from './openapi-document.js';
 
-const shared = sharedNode();
+const shared = sharedNode({ allowCrashes: true });
 const GROUPS = '/upstream_api/http/upstreams';
 const DEMO = `${GROUPS}/demo`;
 const SERVERS = `${DEMO}/servers`;
@@ -192,7 +192,7 @@ test('rejections have a status and a code that the document names', async (t) =>
 });
 
 test('a data plane that is away is a 503 that the document names', async (t) => {
-  const node = await startNode(t, { allowCrashes: true });
+  const node = await shared();
   const api = await OpenApiDocument.of(t, node.srv.port('api'));
   // Without its master the API would end as well: it is held.
   node.srv.signal('SIGSTOP');

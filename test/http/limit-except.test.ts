@@ -1,7 +1,8 @@
 import test from 'ava';
 import { httpBackend } from '../harness/backends.js';
+import { check } from '../harness/check.js';
 import { get } from '../harness/client.js';
-import { runSrv, startSrv } from '../harness/srv.js';
+import { startSrv } from '../harness/srv.js';
 
 test('limit_except closes a location to other methods', async (t) => {
   const backend = await httpBackend(t, (request, response) => response.end(`${request.method} ${request.url}`));
@@ -39,6 +40,6 @@ test('limit_except closes a location to other methods', async (t) => {
 });
 
 test('limit_except rejects what is not a method', async (t) => {
-  const run = await runSrv(t, ['-t'], 'events {} http { server { location / { limit_except GET FETCH { deny all; } return 200; } } }');
+  const run = await check(t, 'events {} http { server { location / { limit_except GET FETCH { deny all; } return 200; } } }');
   t.regex(run.stderr, /\[emerg\] invalid method "FETCH" in /);
 });

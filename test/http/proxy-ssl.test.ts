@@ -1,11 +1,12 @@
 import type { ServerOptions } from 'node:https';
 import type { TLSSocket } from 'node:tls';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { check } from '../harness/check.js';
 import { httpsBackend, type HttpBackend } from '../harness/backends.js';
 import { selfSigned } from '../harness/certificate.js';
-import { get } from '../harness/client.js';
-import { startSrv, type Srv } from '../harness/srv.js';
+import { get, type HttpResponse } from '../harness/client.js';
+import { shared, type Scope } from '../harness/scope.js';
+import { startSrv } from '../harness/srv.js';
 
 const BACKEND = selfSigned('backend.example');
 const OTHER = selfSigned('backend.example');
@@ -19,7 +20,7 @@ const FILES = {
 };
 
 /** Says what it has seen of the handshake. */
-function backend(t: ExecutionContext, options: ServerOptions = {}): Promise<HttpBackend> {
+function backend(t: Scope, options: ServerOptions = {}): Promise<HttpBackend> {
   return httpsBackend(t, { ...BACKEND, ...options }, (request, response) => {
     const socket = request.socket as TLSSocket;
     const { subject } = socket.getPeerCertificate();
@@ -29,77 +30,117 @@ function backend(t: ExecutionContext, options: ServerOptions = {}): Promise<Http
   });
 }
 
-/** A location for each set of directives. */
-function start(t: ExecutionContext, port: number, locations: Record<string, string>): Promise<Srv> {
-  const blocks = Object.entries(locations).map(([path, directives]) => `location ${path} { proxy_pass https://group; ${directives} }`);
-  return startSrv(
-    t,
-    `error_log logs/error.log info; events {} http {
-      upstream group { server 127.0.0.1:${port}; keepalive 0; }
-      upstream kept { server 127.0.0.1:${port}; keepalive 8; }
-      server { listen 127.0.0.1:%%PORT_web%%; ${blocks.join('\n')}
-        location /kept/ { proxy_pass https://kept; proxy_ssl_server_name on; location /kept/a { proxy_pass https://kept; proxy_ssl_name a.example; }
-          location /kept/b { proxy_pass https://kept; proxy_ssl_name b.example; } } } }`,
-    { files: FILES },
-  );
+const TRUSTED = 'proxy_ssl_verify on; proxy_ssl_trusted_certificate backend.pem; proxy_ssl_name backend.example;';
+const DISTRUSTED = TRUSTED.replace('backend.pem', 'other.pem');
+
+interface Site {
+  /** Of its member. */
+  readonly options?: ServerOptions;
+  /** Directives of each location. */
+  readonly locations: Readonly<Record<string, string>>;
 }
 
-const TRUSTED = 'proxy_ssl_verify on; proxy_ssl_trusted_certificate backend.pem; proxy_ssl_name backend.example;';
+const REUSED = { '/on': '', '/off': 'proxy_ssl_session_reuse off;' };
+
+/** For each test a server, and an upstream of the same name with one member: no other test has made a session there. */
+const SITES = {
+  verified: {
+    locations: {
+      '/off': '',
+      '/good': TRUSTED,
+      '/port': TRUSTED.replace('backend.example', 'backend.example:443'),
+      '/variable': TRUSTED.replace('backend.example', '$arg_name'),
+      '/distrusted': DISTRUSTED,
+      '/default': TRUSTED.replace('proxy_ssl_name backend.example;', ''),
+    },
+  },
+  unchecked: { locations: { '/off': '', '/distrusted': DISTRUSTED } },
+  named: {
+    locations: {
+      '/off': 'proxy_ssl_name sni.example;',
+      '/on': 'proxy_ssl_server_name on; proxy_ssl_name sni.example;',
+      '/default': 'proxy_ssl_server_name on;',
+      '/address': 'proxy_ssl_server_name on; proxy_ssl_name 127.0.0.1;',
+    },
+  },
+  kept: {
+    locations: {
+      '/a': 'proxy_ssl_server_name on; proxy_ssl_name a.example;',
+      '/b': 'proxy_ssl_server_name on; proxy_ssl_name b.example;',
+    },
+  },
+  shown: {
+    options: { requestCert: true, rejectUnauthorized: false, ca: CLIENT.cert },
+    locations: { '/none': '', '/shown': 'proxy_ssl_certificate client.pem; proxy_ssl_certificate_key client.key;' },
+  },
+  offered: {
+    options: { ALPNProtocols: ['own/2', 'own/1'] },
+    locations: { '/own': 'proxy_ssl_alpn own/1 http/1.1;', '/other': 'proxy_ssl_alpn http/1.1;' },
+  },
+  ciphers: {
+    options: { ciphers: 'TLS_AES_128_GCM_SHA256:ECDHE-ECDSA-AES128-GCM-SHA256' },
+    locations: {
+      '/12': 'proxy_ssl_protocols TLSv1.2;',
+      '/13': 'proxy_ssl_protocols TLSv1.2 TLSv1.3;',
+      '/cipher': 'proxy_ssl_protocols TLSv1.2; proxy_ssl_ciphers ECDHE-ECDSA-AES128-GCM-SHA256;',
+      '/other': 'proxy_ssl_protocols TLSv1.2; proxy_ssl_ciphers ECDHE-ECDSA-AES256-GCM-SHA384;',
+    },
+  },
+  reused12: { options: { maxVersion: 'TLSv1.2' }, locations: REUSED },
+  reused13: { options: { maxVersion: 'TLSv1.3' }, locations: REUSED },
+} as const satisfies Readonly<Record<string, Site>>;
+
+const started = shared(async (scope) => {
+  const blocks = Object.entries<Site>(SITES).map(async ([name, { options, locations }]) => {
+    const { port } = await backend(scope, options);
+    const places = Object.entries(locations).map(([path, directives]) => `location ${path} { proxy_pass https://${name}; ${directives} }`);
+    return `upstream ${name} { server 127.0.0.1:${port}; keepalive ${name === 'kept' ? 8 : 0}; }
+      server { listen 127.0.0.1:%%PORT_${name}%%; ${places.join('\n')} }`;
+  });
+  const conf = `error_log logs/error.log info; events {} http { ${(await Promise.all(blocks)).join('\n')} }`;
+  return startSrv(scope, conf, { files: FILES });
+});
+
+/** Sends a request to the server of a test. */
+const ask = async (site: keyof typeof SITES, path: string): Promise<HttpResponse> => get((await started()).port(site), path);
+/** The name that the member was sent. */
+const nameSent = async (site: keyof typeof SITES, path: string): Promise<string | undefined> =>
+  /\[(.*?)\]/.exec((await ask(site, path)).body)?.[1];
+
+const statusOf = async (path: string): Promise<number> => (await ask('verified', path)).status;
 
 test('proxy_ssl_verify: the certificate of a member is verified, and for the name', async (t) => {
-  const { port } = await backend(t);
-  const srv = await start(t, port, {
-    '/off': '',
-    '/good': TRUSTED,
-    '/port': TRUSTED.replace('backend.example', 'backend.example:443'),
-    '/variable': TRUSTED.replace('backend.example', '$arg_name'),
-    '/distrusted': TRUSTED.replace('backend.pem', 'other.pem'),
-    '/default': TRUSTED.replace('proxy_ssl_name backend.example;', ''),
-  });
-  const status = async (path: string): Promise<number> => (await get(srv.port('web'), path)).status;
-  t.is(await status('/off'), 200);
-  t.is(await status('/good'), 200);
-  t.is(await status('/port'), 200);
-  t.is(await status('/variable?name=backend.example'), 200);
-  t.is(await status('/distrusted'), 502);
+  const srv = await started();
+  t.is(await statusOf('/off'), 200);
+  t.is(await statusOf('/good'), 200);
+  t.is(await statusOf('/port'), 200);
+  t.is(await statusOf('/variable?name=backend.example'), 200);
+  t.is(await statusOf('/distrusted'), 502);
   await srv.waitForLog(/\[error\].* upstream SSL certificate verify error: \(self-signed certificate\) while .* upstream/);
-  t.is(await status('/variable?name=evil.example'), 502);
+  t.is(await statusOf('/variable?name=evil.example'), 502);
   await srv.waitForLog(/\[error\].* upstream SSL certificate does not match "evil\.example" while .* upstream/);
-  t.is(await status('/default'), 502, 'the name is that of the upstream');
-  await srv.waitForLog(/does not match "group"/);
+  t.is(await statusOf('/default'), 502, 'the name is that of the upstream');
+  await srv.waitForLog(/does not match "verified"/);
 });
 
 test('a session that was made without a check is not resumed for one with it', async (t) => {
-  const { port } = await backend(t);
-  const srv = await start(t, port, { '/off': '', '/distrusted': TRUSTED.replace('backend.pem', 'other.pem') });
   for (let at = 0; at < 3; at++) {
-    t.is((await get(srv.port('web'), '/off')).status, 200);
-    t.is((await get(srv.port('web'), '/distrusted')).status, 502);
+    t.is((await ask('unchecked', '/off')).status, 200);
+    t.is((await ask('unchecked', '/distrusted')).status, 502);
   }
 });
 
 test('proxy_ssl_server_name: the name is sent', async (t) => {
-  const { port } = await backend(t);
-  const srv = await start(t, port, {
-    '/off': 'proxy_ssl_name sni.example;',
-    '/on': 'proxy_ssl_server_name on; proxy_ssl_name sni.example;',
-    '/default': 'proxy_ssl_server_name on;',
-    '/address': 'proxy_ssl_server_name on; proxy_ssl_name 127.0.0.1;',
-  });
-  const name = async (path: string): Promise<string | undefined> => /\[(.*?)\]/.exec((await get(srv.port('web'), path)).body)?.[1];
-  t.is(await name('/off'), '');
-  t.is(await name('/on'), 'sni.example');
-  t.is(await name('/default'), 'group');
-  t.is(await name('/address'), '', 'RFC 6066, 3: no addresses');
+  t.is(await nameSent('named', '/off'), '');
+  t.is(await nameSent('named', '/on'), 'sni.example');
+  t.is(await nameSent('named', '/default'), 'named');
+  t.is(await nameSent('named', '/address'), '', 'RFC 6066, 3: no addresses');
 });
 
 test('an idle connection is for requests with the same name only', async (t) => {
-  const { port } = await backend(t);
-  const srv = await start(t, port, {});
-  const name = async (path: string): Promise<string | undefined> => /\[(.*?)\]/.exec((await get(srv.port('web'), path)).body)?.[1];
   for (let at = 0; at < 3; at++) {
-    t.is(await name('/kept/a'), 'a.example');
-    t.is(await name('/kept/b'), 'b.example');
+    t.is(await nameSent('kept', '/a'), 'a.example');
+    t.is(await nameSent('kept', '/b'), 'b.example');
   }
 });
 
@@ -113,7 +154,7 @@ test('an idle connection to an address without an upstream is for requests with 
       location /plain { ${direct('')} }
       location /shown { ${direct('proxy_ssl_certificate client.pem; proxy_ssl_certificate_key client.key;')} }
       location /named { ${direct('proxy_ssl_server_name on; proxy_ssl_name $arg_name;')} }
-      location /checked { ${direct(TRUSTED)} } location /distrusted { ${direct(TRUSTED.replace('backend.pem', 'other.pem'))} } } }`,
+      location /checked { ${direct(TRUSTED)} } location /distrusted { ${direct(DISTRUSTED)} } } }`,
     { files: FILES },
   );
   const expected: Readonly<Record<string, RegExp>> = {
@@ -130,44 +171,31 @@ test('an idle connection to an address without an upstream is for requests with 
 });
 
 test('proxy_ssl_certificate is shown to a member that asks', async (t) => {
-  const { port } = await backend(t, { requestCert: true, rejectUnauthorized: false, ca: CLIENT.cert });
-  const srv = await start(t, port, { '/none': '', '/shown': 'proxy_ssl_certificate client.pem; proxy_ssl_certificate_key client.key;' });
-  t.regex((await get(srv.port('web'), '/none')).body, /\[\] false/);
-  t.regex((await get(srv.port('web'), '/shown')).body, /\[client\.example\] true/);
+  t.regex((await ask('shown', '/none')).body, /\[\] false/);
+  t.regex((await ask('shown', '/shown')).body, /\[client\.example\] true/);
 });
 
 test('proxy_ssl_alpn: protocols that are offered', async (t) => {
-  const { port } = await backend(t, { ALPNProtocols: ['own/2', 'own/1'] });
-  const srv = await start(t, port, { '/own': 'proxy_ssl_alpn own/1 http/1.1;', '/other': 'proxy_ssl_alpn http/1.1;' });
-  t.is((await get(srv.port('web'), '/own')).status, 200);
-  t.is((await get(srv.port('web'), '/other')).status, 502, 'the member speaks none of them');
+  t.is((await ask('offered', '/own')).status, 200);
+  t.is((await ask('offered', '/other')).status, 502, 'the member speaks none of them');
 });
 
 test('proxy_ssl_protocols and proxy_ssl_ciphers', async (t) => {
-  const { port } = await backend(t, { ciphers: 'TLS_AES_128_GCM_SHA256:ECDHE-ECDSA-AES128-GCM-SHA256' });
-  const srv = await start(t, port, {
-    '/12': 'proxy_ssl_protocols TLSv1.2;',
-    '/13': 'proxy_ssl_protocols TLSv1.2 TLSv1.3;',
-    '/cipher': 'proxy_ssl_protocols TLSv1.2; proxy_ssl_ciphers ECDHE-ECDSA-AES128-GCM-SHA256;',
-    '/other': 'proxy_ssl_protocols TLSv1.2; proxy_ssl_ciphers ECDHE-ECDSA-AES256-GCM-SHA384;',
-  });
-  t.regex((await get(srv.port('web'), '/12')).body, /^TLSv1\.2 /);
-  t.regex((await get(srv.port('web'), '/13')).body, /^TLSv1\.3 /);
-  t.is((await get(srv.port('web'), '/cipher')).status, 200);
-  t.is((await get(srv.port('web'), '/other')).status, 502);
-  await srv.waitForLog(/\[error\].* SSL_do_handshake\(\) failed \(.*\) while .* upstream/);
+  t.regex((await ask('ciphers', '/12')).body, /^TLSv1\.2 /);
+  t.regex((await ask('ciphers', '/13')).body, /^TLSv1\.3 /);
+  t.is((await ask('ciphers', '/cipher')).status, 200);
+  t.is((await ask('ciphers', '/other')).status, 502);
+  await (await started()).waitForLog(/\[error\].* SSL_do_handshake\(\) failed \(.*\) while .* upstream/);
 });
 
 test('proxy_ssl_session_reuse: sessions with a member are resumed', async (t) => {
-  for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
-    const { port } = await backend(t, { maxVersion });
-    const srv = await start(t, port, { '/on': '', '/off': 'proxy_ssl_session_reuse off;' });
-    const ask = async (path: string): Promise<string | undefined> => (await get(srv.port('web'), path)).body.split(' ').at(-1);
-    t.is(await ask('/on'), 'new', maxVersion);
-    t.is(await ask('/on'), 'resumed', maxVersion);
-    t.is(await ask('/on'), 'resumed', maxVersion);
-    t.is(await ask('/off'), 'new', maxVersion);
-    t.is(await ask('/off'), 'new', maxVersion);
+  for (const site of ['reused12', 'reused13'] as const) {
+    const session = async (path: string): Promise<string | undefined> => (await ask(site, path)).body.split(' ').at(-1);
+    t.is(await session('/on'), 'new', site);
+    t.is(await session('/on'), 'resumed', site);
+    t.is(await session('/on'), 'resumed', site);
+    t.is(await session('/off'), 'new', site);
+    t.is(await session('/off'), 'new', site);
   }
 });
 

@@ -1,8 +1,9 @@
 import { connect } from 'node:net';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { exchange, get } from '../harness/client.js';
 import { plugin } from '../harness/plugins.js';
-import { startSrv, type Srv } from '../harness/srv.js';
+import { shared } from '../harness/scope.js';
+import { startSrv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 
 /** Content in pieces, in each way the contract has. */
@@ -34,12 +35,12 @@ import { DONE } from 'srv/module/http.js'; import { ServerInfo } from 'srv/modul
     const note = this.note;
     async function* events() {
       try { for (let i = 0; ; i++) { yield 'data: ' + i + '\\n\\n'; await new Promise((resolve) => setTimeout(resolve, 20)); } }
-      finally { note('source ended'); }
+      finally { note('events ended'); }
     }
     return request.respond(200, 'text/event-stream').pipe(events());
   }
   headless(request) {
-    const opened = { next: () => new Promise(() => {}), return: async () => { this.note('source ended'); return { done: true }; } };
+    const opened = { next: () => new Promise(() => {}), return: async () => { this.note('headless ended'); return { done: true }; } };
     return request.respond(200).pipe({ [Symbol.asyncIterator]: () => opened });
   }
   flood(request) {
@@ -57,18 +58,18 @@ import { DONE } from 'srv/module/http.js'; import { ServerInfo } from 'srv/modul
 `,
 });
 
-function start(t: ExecutionContext): Promise<Srv> {
+const site = shared((scope) => {
   const places = ['pieces', 'known', 'readable', 'breaks', 'events', 'flood', 'twice', 'headless'];
   return startSrv(
-    t,
+    scope,
     `load_module modules/test_stream_module.so; error_log logs/error.log info; events {}
     http { server { listen 127.0.0.1:%%PORT_web%%; ${places.map((name) => `location /${name} { stream ${name}; }`).join('\n')} } }`,
     { files: { 'modules/test_stream_module.js': MODULE } },
   );
-}
+});
 
 test('a module sends its response in pieces', async (t) => {
-  const srv = await start(t);
+  const srv = await site();
   const port = srv.port('web');
   const pieces = await exchange(t, port, 'GET /pieces HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
   t.regex(pieces, /Transfer-Encoding: chunked\r\n/);
@@ -82,7 +83,7 @@ test('a module sends its response in pieces', async (t) => {
 });
 
 test('a source that throws cuts the response off', async (t) => {
-  const srv = await start(t);
+  const srv = await site();
   const received = await exchange(t, srv.port('web'), 'GET /breaks HTTP/1.1\r\nHost: a\r\n\r\n');
   t.regex(received, /begun/);
   t.notRegex(received, /\r\n0\r\n\r\n$/);
@@ -90,25 +91,25 @@ test('a source that throws cuts the response off', async (t) => {
 });
 
 test('a source ends with its client', async (t) => {
-  const srv = await start(t);
+  const srv = await site();
   const socket = connect(srv.port('web'), '127.0.0.1');
   let received = '';
   socket.on('data', (chunk) => (received += chunk.toString()));
   socket.write('GET /events HTTP/1.1\r\nHost: a\r\n\r\n');
   await waitFor('three events', () => received.includes('data: 2'));
   socket.destroy();
-  await waitFor('the end of the source', () => srv.read('logs/notes').includes('source ended'));
+  await waitFor('the end of the source', () => srv.read('logs/notes').includes('events ended'));
   t.regex(received, /Content-Type: text\/event-stream/);
 });
 
 test('a source ends when the head of its response fails', async (t) => {
-  const srv = await start(t);
+  const srv = await site();
   t.is((await get(srv.port('web'), '/headless')).status, 500);
-  await waitFor('the end of the source', () => srv.read('logs/notes').includes('source ended'));
+  await waitFor('the end of the source', () => srv.read('logs/notes').includes('headless ended'));
 });
 
 test('a source waits for a slow client', async (t) => {
-  const srv = await start(t);
+  const srv = await site();
   const socket = connect(srv.port('web'), '127.0.0.1').pause();
   socket.write('GET /flood HTTP/1.1\r\nHost: a\r\n\r\n');
   const made = (): number[] => [...srv.read('logs/notes').matchAll(/made (\d+)/g)].map(([, count]) => Number(count));

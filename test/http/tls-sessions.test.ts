@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import test, { type ExecutionContext } from 'ava';
 import { selfSigned } from '../harness/certificate.js';
+import { check } from '../harness/check.js';
 import { shared as sharedScope, type Scope } from '../harness/scope.js';
-import { runSrv, startSrv, type Srv } from '../harness/srv.js';
+import { startSrv, type Srv } from '../harness/srv.js';
 
 /** @param workers with several: a session that one of them made is to be resumed by any other */
 function start(t: Scope, directives: string, files: Readonly<Record<string, string>> = {}, workers = 1): Promise<Srv> {
@@ -154,6 +155,6 @@ test('ssl_session_ticket_key: a file of another length is rejected', async (t) =
   const conf =
     'events {} http { ssl_session_ticket_key short.key; server { listen 127.0.0.1:%%PORT_tls%% ssl; ssl_certificate a.pem; ssl_certificate_key a.key; } }';
   const files = { 'conf/a.pem': cert, 'conf/a.key': key, 'conf/short.key': 'short' };
-  const { stderr } = await runSrv(t, ['-t'], conf, { files });
+  const { stderr } = await check(t, conf, files);
   t.regex(stderr, /\[emerg\] ".*short\.key" must be 48 or 80 bytes/);
 });

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import test, { type ExecutionContext } from 'ava';
 import { certificateFor, selfSigned, type Certificate } from '../harness/certificate.js';
+import { check } from '../harness/check.js';
 import { connectRawTls } from '../harness/client.js';
 import { shared, type Scope } from '../harness/scope.js';
-import { runSrv, startSrv, type Srv } from '../harness/srv.js';
+import { startSrv, type Srv } from '../harness/srv.js';
 
 const a = selfSigned('a.example');
 const b = certificateFor(['b.example'], { kind: 'rsa' });
@@ -140,7 +141,7 @@ const rejected = (at: number, lines: string): string =>
 test('settings that are rejected', async (t) => {
   const errorsOf = async (...all: readonly string[]): Promise<string> => {
     const block = all.map((lines, at) => rejected(at, lines)).join('');
-    return (await runSrv(t, ['-t'], `events {} http { ${block} } stream { ${block} }`)).stderr;
+    return (await check(t, `events {} http { ${block} } stream { ${block} }`)).stderr;
   };
   t.is((await errorsOf('ssl_certificate_key $nothing;')).match(/unknown "nothing" variable/g)?.length, 2);
   const errors = await errorsOf('', 'ssl_certificate_key $server_name.key; ssl_certificate_cache inactive=1s;');

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import test from 'ava';
 import { rawBackend } from '../harness/backends.js';
+import { check } from '../harness/check.js';
 import { exchange, get } from '../harness/client.js';
-import { runSrv, startSrv, type Srv } from '../harness/srv.js';
+import { startSrv, type Srv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 
 /** Waits for the log to have a line for the request that was made last. */
@@ -215,7 +216,7 @@ test('every line that is wrong is reported', async (t) => {
     access_log logs/b.log nofmt; access_log logs/c.log nofmt2;
   }
 }`;
-  const { stderr } = await runSrv(t, ['-t'], conf);
+  const { stderr } = await check(t, conf);
   t.deepEqual(
     [...stderr.matchAll(/^srv: \[emerg\] (.*) in \S+:(\d+)$/gm)].map(([, message, line]) => `${line}: ${message}`),
     [

@@ -7,6 +7,7 @@ import { get, type HttpResponse } from '../harness/client.js';
 import { startNginx } from '../harness/nginx.js';
 import { freePort } from '../harness/ports.js';
 import { testWith } from '../harness/programs.js';
+import { shared } from '../harness/scope.js';
 import { startSrv } from '../harness/srv.js';
 import { tempFolder, writeInto } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
@@ -174,8 +175,11 @@ const PAGE = { 'html/index.html': 'in' };
 /** Of another password than `secret`, with 30 times the usual rounds: some tenths of a second. */
 const SLOW = '$6$rounds=150000$saltsalt$yx8wXX.x9p.NmnkXLiCS1qYORlf4SxrMO1uOPX7ObHZrWyYU2c/T5P/FdxD2W7rJ5YiQKpfE.uv37frli5Apr0';
 
+/** A server with one user, whose hash takes long. */
+const slow = shared((scope) => startSrv(scope, ONE_SERVER, { files: { ...PAGE, 'conf/users': `slow:${SLOW}\n` } }));
+
 test('a worker serves others while passwords are hashed', async (t) => {
-  const srv = await startSrv(t, ONE_SERVER, { files: { ...PAGE, 'conf/users': `slow:${SLOW}\n` } });
+  const srv = await slow();
   const port = srv.port('web');
   const headers = { authorization: basic('slow:secret') };
   let isOver = false;
@@ -189,7 +193,7 @@ test('a worker serves others while passwords are hashed', async (t) => {
 });
 
 test('a user that is not there takes as long as a wrong password', async (t) => {
-  const srv = await startSrv(t, ONE_SERVER, { files: { ...PAGE, 'conf/users': `slow:${SLOW}\n` } });
+  const srv = await slow();
   const timeOf = async (name: string): Promise<number> => {
     const begin = performance.now();
     t.is((await get(srv.port('web'), '/', { headers: { authorization: basic(`${name}:secret`) } })).status, 401);

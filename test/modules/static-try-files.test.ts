@@ -1,6 +1,7 @@
 import test from 'ava';
+import { check } from '../harness/check.js';
 import { get } from '../harness/client.js';
-import { runSrv, startSrv } from '../harness/srv.js';
+import { startSrv } from '../harness/srv.js';
 
 const CASES: readonly (readonly [path: string, status: number, body: string])[] = [
   ['/app/page', 200, 'page'],
@@ -84,7 +85,7 @@ test('a word with a slash at its end is for folders, one without for files', asy
 });
 
 test('a code that is none is rejected', async (t) => {
-  const { stderr, code } = await runSrv(t, ['-t'], 'events {} http { server { try_files $uri =x; } }');
+  const { stderr, code } = await check(t, 'events {} http { server { try_files $uri =x; } }');
   t.is(code, 1);
   t.regex(stderr, /invalid code "x"/);
 });

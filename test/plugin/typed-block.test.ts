@@ -1,8 +1,9 @@
 /** A block that a module declares with its directives: checked by `-t`, typed and defaulted like those of any scope. */
 import test from 'ava';
+import { check } from '../harness/check.js';
 import { get } from '../harness/client.js';
 import { plugin } from '../harness/plugins.js';
-import { runSrv, startSrv } from '../harness/srv.js';
+import { startSrv } from '../harness/srv.js';
 
 const GREETING = plugin('acme', {
   imports: `import { number, param } from 'srv/module/args.js';
@@ -37,9 +38,7 @@ test('its directives have their values and their defaults', async (t) => {
 });
 
 test('its directives are checked, and are not allowed elsewhere', async (t) => {
-  const { code, stderr } = await runSrv(t, ['-t'], conf('location / { greeting { times 10; wrod x; word a; word b; } word c; }'), {
-    files,
-  });
+  const { code, stderr } = await check(t, conf('location / { greeting { times 10; wrod x; word a; word b; } word c; }'), files);
   t.is(code, 1);
   t.deepEqual(
     [...stderr.matchAll(/^srv: \[emerg\] (.*?) in /gm)].map(([, text]) => text),

@@ -1,8 +1,9 @@
-import { done, pathOf, type Arguments, type Command } from '../command.js';
+import { pathOf, type Arguments, type Command, type Operand } from '../command.js';
 import { fieldLines, table } from '../table.js';
-import { BODY, FORCE, isStream, origin, STREAM, text, type Read, UPSTREAM } from './blocks.js';
+import { BODY, done, FORCE, isStream, origin, STREAM, text, type Read } from './blocks.js';
 
 const base = (args: Arguments): string => (isStream(args) ? '/v1/dyn_stream_ups' : '/v1/dyn_ups');
+const upstream: Operand = { name: 'UPSTREAM', about: 'name of the upstream' };
 
 export const UPSTREAMS: readonly Command[] = [
   {
@@ -21,7 +22,7 @@ export const UPSTREAMS: readonly Command[] = [
   {
     words: 'upstreams get',
     about: 'show one upstream',
-    operands: [UPSTREAM],
+    operands: [upstream],
     options: [STREAM],
     call: (args) => ({ method: 'GET', path: base(args) + pathOf(args.operand('UPSTREAM')) }),
     show: fieldLines,
@@ -29,7 +30,7 @@ export const UPSTREAMS: readonly Command[] = [
   {
     words: 'upstreams add',
     about: 'add an upstream',
-    operands: [UPSTREAM, BODY],
+    operands: [upstream, BODY],
     options: [STREAM],
     writes: true,
     call: (args, read) => ({ method: 'POST', path: base(args), body: { type: 'add', ...upstreamOf(args, read) } }),
@@ -38,7 +39,7 @@ export const UPSTREAMS: readonly Command[] = [
   {
     words: 'upstreams set',
     about: 'replace the directives of an upstream; its members stay',
-    operands: [UPSTREAM, BODY],
+    operands: [upstream, BODY],
     options: [FORCE, STREAM],
     writes: true,
     call: (args, read) => ({
@@ -51,7 +52,7 @@ export const UPSTREAMS: readonly Command[] = [
   {
     words: 'upstreams remove',
     about: 'remove an upstream',
-    operands: [UPSTREAM],
+    operands: [upstream],
     options: [FORCE, STREAM],
     writes: true,
     call: (args) => ({ method: 'PUT', path: base(args), body: { type: 'del', upstream_name: args.operand('UPSTREAM') } }),

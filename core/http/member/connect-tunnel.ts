@@ -2,7 +2,6 @@ import { formatAddress } from '../../contract/address.js';
 import type { ExplainNotes } from '../../contract/explain.js';
 import type { ConnectionEnd } from '../../contract/client-connection.js';
 import type { Handler, HttpRequest, Result } from '../../contract/http.js';
-import type { MemberAttempt } from '../../contract/member-attempt.js';
 import { Tunnels } from '../../contract/tunnel.js';
 import type { MemberTunnelPlan, TunnelFacts, TunnelPlan } from '../../contract/tunnel.js';
 import { PeerConnection, type PeerUser } from '../../net/peer-connection.js';
@@ -10,8 +9,6 @@ import type { Timed } from '../../net/timers.js';
 import type { RequestOwner } from '../request/client-stream.js';
 import { OwnField } from '../request/context.js';
 import type { Request } from '../request/request.js';
-import type { AttemptObserver } from '../../run/attempt-observer.js';
-import { attemptObserver } from './attempt-observer.js';
 import type { AttemptFacts, UpstreamTrace } from '../request/upstream-trace.js';
 import { sendFailure, startResponse } from '../response/response.js';
 import type { HttpExchanges } from './exchange-route.js';
@@ -22,29 +19,23 @@ import { TunnelRelay } from './tunnel-relay.js';
 const ATTEMPT_DELAY = 250;
 
 /** One address that is tried. */
-class TunnelAttempt implements AttemptFacts, MemberAttempt, PeerUser {
+class TunnelAttempt implements AttemptFacts, PeerUser {
   readonly address: string;
   readonly connection: PeerConnection;
   readonly first = false;
-  readonly isReused = false;
   readonly queueTime = -1;
-  headerTime = -1;
+  readonly headerTime = -1;
   readonly headLength = 0;
   status = 0;
   connectTime = -1;
   responseTime = -1;
   received = 0;
-  failure = '';
-  #isOver = false;
   readonly #startedAt: number;
 
   constructor(
     private readonly tunnel: ConnectTunnel,
     readonly end: ConnectionEnd,
     from: ConnectionEnd | undefined,
-    readonly number: number,
-    /** Undefined: no module looks at it. */
-    private readonly observer: AttemptObserver<Request> | undefined,
   ) {
     const { context } = tunnel.request;
     const { address: host, port } = end;
@@ -55,9 +46,6 @@ class TunnelAttempt implements AttemptFacts, MemberAttempt, PeerUser {
     this.connection.reuse(this);
   }
 
-  get upstream(): string {
-    return this.address;
-  }
   get sent(): number {
     return this.connection.bytesSent;
   }
@@ -65,40 +53,14 @@ class TunnelAttempt implements AttemptFacts, MemberAttempt, PeerUser {
     return this.connection.context.clock.now - this.#startedAt;
   }
 
-  begin(): void {
-    this.observer?.tell(this, 'begin');
-  }
-
-  fail(status: number, failure: string): void {
+  fail(status: number): void {
     this.status = status;
-    this.failure = failure;
-    this.giveUp();
-  }
-
-  /** Another address is in use, or the client has left. */
-  giveUp(): void {
-    this.connection.close();
-    this.over();
-  }
-
-  onReceived(length: number): void {
-    const isFirst = this.received === 0;
-    this.received += length;
-    if (!isFirst) return;
-    this.headerTime = this.elapsed;
-    this.observer?.tell(this, 'head');
-  }
-
-  over(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
     this.responseTime = this.elapsed;
-    this.observer?.tell(this, 'end');
+    this.connection.close();
   }
 
   onConnected(): void {
     this.connectTime = this.elapsed;
-    this.observer?.tell(this, 'connected');
     this.tunnel.connected(this);
   }
   onUpstreamClosed(reason: string): void {
@@ -128,14 +90,12 @@ export class ConnectTunnel implements RequestOwner, UpstreamTrace, TunnelFacts, 
   firstByteTime = -1;
   readonly #live = new Set<TunnelAttempt>();
   readonly #startedAt: number;
-  readonly #observer: AttemptObserver<Request> | undefined;
 
   constructor(
     readonly request: Request,
     readonly plan: TunnelPlan,
   ) {
     this.#startedAt = request.context.clock.refresh();
-    this.#observer = attemptObserver(request);
   }
 
   start(): this {
@@ -183,9 +143,8 @@ export class ConnectTunnel implements RequestOwner, UpstreamTrace, TunnelFacts, 
     const { log } = request.context;
     const isShort = attempt.connection.ownFailure !== undefined;
     this.#live.delete(attempt);
-    const text = `${reason} while connecting to ${attempt.address}`;
-    attempt.fail(isShort ? 500 : 502, text);
-    log.write(isShort ? 'alert' : 'error', text, request);
+    attempt.fail(isShort ? 500 : 502);
+    log.write(isShort ? 'alert' : 'error', `${reason} while connecting to ${attempt.address}`, request);
     if (isShort) this.#giveUp(500);
     else if (this.attempts.length < this.plan.addresses.length) this.#tryNext();
     else if (this.#live.size === 0) this.#giveUp(502);
@@ -197,9 +156,8 @@ export class ConnectTunnel implements RequestOwner, UpstreamTrace, TunnelFacts, 
       this.#tryNext();
       return;
     }
-    const text = 'upstream timed out (110: Connection timed out) while connecting to upstream';
-    request.context.log.write('error', text, request);
-    for (const attempt of this.#live) attempt.fail(504, text);
+    request.context.log.write('error', 'upstream timed out (110: Connection timed out) while connecting to upstream', request);
+    for (const attempt of this.#live) attempt.fail(504);
     this.#live.clear();
     this.#giveUp(504);
   }
@@ -208,10 +166,9 @@ export class ConnectTunnel implements RequestOwner, UpstreamTrace, TunnelFacts, 
     const { request, plan, attempts } = this;
     const end = plan.addresses[attempts.length];
     if (end !== undefined) {
-      const attempt = new TunnelAttempt(this, end, plan.from, attempts.length + 1, this.#observer);
+      const attempt = new TunnelAttempt(this, end, plan.from);
       attempts.push(attempt);
       this.#live.add(attempt);
-      attempt.begin();
     }
     const left = Math.max(plan.connectTimeout - this.elapsed, 0);
     const isLast = attempts.length >= plan.addresses.length;
@@ -220,7 +177,7 @@ export class ConnectTunnel implements RequestOwner, UpstreamTrace, TunnelFacts, 
 
   #stop(): void {
     this.request.context.timers.forget(this);
-    for (const attempt of this.#live) attempt.giveUp();
+    for (const { connection } of this.#live) connection.close();
     this.#live.clear();
   }
 
@@ -241,15 +198,14 @@ export class ConnectTunnel implements RequestOwner, UpstreamTrace, TunnelFacts, 
     try {
       this.#head();
     } catch (error) {
-      const { message } = error as Error;
-      request.context.log.write('error', message, request);
-      attempt.fail(500, message);
+      request.context.log.write('error', (error as Error).message, request);
+      connection.close();
       request.opensTunnel = false;
       this.#giveUp(500);
       return;
     }
     if (!startResponse(request)) {
-      attempt.giveUp();
+      connection.close();
       request.opensTunnel = false;
       request.owner = undefined;
       sendFailure(request);
@@ -259,7 +215,7 @@ export class ConnectTunnel implements RequestOwner, UpstreamTrace, TunnelFacts, 
     const relay = new TunnelRelay(request, connection, {
       idleTimeout: this.plan.idleTimeout,
       onReceived: (length) => this.#received(attempt, length),
-      onEnd: () => attempt.over(),
+      onEnd: () => (attempt.responseTime = attempt.elapsed),
     });
     request.owner = relay;
     connection.user = relay;
@@ -278,7 +234,7 @@ export class ConnectTunnel implements RequestOwner, UpstreamTrace, TunnelFacts, 
 
   #received(attempt: TunnelAttempt, length: number): void {
     if (this.firstByteTime < 0) this.firstByteTime = this.elapsed;
-    attempt.onReceived(length);
+    attempt.received += length;
   }
 }
 

@@ -12,7 +12,6 @@ export type CommonPlan = Pick<
   ExchangePlan,
   | 'prefix'
   | 'bind'
-  | 'socketKeepalive'
   | 'passFields'
   | 'passBody'
   | 'connectTimeout'
@@ -68,7 +67,6 @@ export class ExchangeSettings<const P extends string> {
     return {
       prefix: this.prefix,
       bind: this.#source(conf, scope),
-      socketKeepalive: conf.socket_keepalive,
       passFields: conf.pass_request_headers,
       passBody: conf.pass_request_body,
       connectTimeout: conf.connect_timeout,
