@@ -2,8 +2,7 @@
 import type { Transactions } from '../core/contract/transactions.js';
 import { Upstreams, type PeerView, type UpstreamView } from '../core/contract/upstreams.js';
 import type { Directive } from '../core/contract/tree.js';
-
-const NO_CHECKS = { checks: 0, fails: 0, unhealthy: 0, lastAt: 0, lastPassed: false, lastError: '' };
+import { NO_FIGURES } from '../core/upstream/no-figures.js';
 
 /** The `upstream` blocks of a configuration, with figures of the test. */
 export class FakeUpstreams extends Upstreams {
@@ -60,21 +59,7 @@ export class FakeUpstreams extends Upstreams {
       weight: number('weight', 1),
       maxConns: number('max_conns', 0),
       state: words.includes('down') ? 'down' : words.includes('drain') ? 'draining' : 'up',
-      active: 0,
-      requests: 0,
-      responses: [0, 0, 0, 0, 0, 0],
-      codes: {},
-      sent: 0,
-      received: 0,
-      fails: 0,
-      unavail: 0,
-      health: NO_CHECKS,
-      downtime: 0,
-      downstart: 0,
-      selected: 0,
-      connectTime: 0,
-      headerTime: 0,
-      responseTime: 0,
+      ...NO_FIGURES,
       ...this.figures.get(name),
     };
   }

@@ -65,7 +65,7 @@ function locationLines({ location, why, place, rejected, more }: ExplainedLocati
 
 function upstreamLines({ name, scheme, method, uri, version, headers, balancing, members, more, member }: ExplainedUpstream): string[] {
   return [
-    row('upstream', `${name}, by ${scheme}: ${method} ${uri} HTTP/${version}`),
+    row('upstream', `${name}, by ${scheme}: ${method} ${uri}${version === '' ? '' : ` HTTP/${version}`}`),
     ...headers.map(([field, value]) => row('', `${field}: ${value}`)),
     ...(member === undefined ? [row('members', balancing)] : [row('members', `${balancing}: ${member} is chosen`)]),
     ...members.map((one) => row('', memberText(one))),

@@ -44,6 +44,8 @@ export interface ExchangePlan {
   readonly defaultPort: number;
   /** The local address of connections (proxy_bind); undefined: the system chooses. */
   readonly bind: Template | undefined;
+  /** Connections get SO_KEEPALIVE. */
+  readonly socketKeepalive?: boolean;
   /** Method sent instead of the client's (proxy_method). */
   readonly method: Template | undefined;
   readonly uri: UriPlan;

@@ -113,9 +113,11 @@ export interface ExplainedMember {
 /** A request as an upstream would get it. */
 export interface ExplainedUpstream {
   readonly name: string;
-  readonly scheme: 'http' | 'https';
+  /** Protocol of the members: `http`, `https`, `grpc`, `grpcs`, `fastcgi`. */
+  readonly scheme: string;
   readonly method: string;
   readonly uri: string;
+  /** Of HTTP; empty: another protocol. */
   readonly version: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
   /** The balancing method: `round robin`, or the directive. */

@@ -2,20 +2,22 @@ import type { HttpRequest } from './http.js';
 
 /**
  * Events of an attempt. `begin`: a member was chosen. `connected`: it has a connection, new or kept; once more where a kept one was
- * closed by the member, and the request is sent to it again. `head`: the head of its response has arrived. `end`: the attempt is over.
+ * closed by the member, and the request is sent to it again. `head`: the head of its response has arrived; in a tunnel of CONNECT and in a
+ * session of `stream`, which have no head, its first bytes. `end`: the attempt is over, and so is a tunnel or a session that it has led to.
  */
 export type AttemptEvent = 'begin' | 'connected' | 'head' | 'end';
 
-/** One attempt at a member for a request. It is another object for each attempt and the same for all of its events. Times in milliseconds, -1: not yet. */
+/** One attempt at a member for a request or a session. It is another object for each attempt and the same for all of its events. Times in milliseconds, -1: not yet. */
 export interface MemberAttempt {
-  /** Among those of the request, from 1 on. */
+  /** Among those of the request or session, from 1 on. */
   readonly number: number;
+  /** Name of the upstream; of a tunnel to a server that the client has named, the address. */
   readonly upstream: string;
   /** Of the member: `10.0.0.1:80`, `unix:/path`. */
   readonly address: string;
   /** The connection was kept from an earlier request. False until `connected`. */
   readonly isReused: boolean;
-  /** Of the response; of an attempt that failed, that of its failure: 502, 504. 0: there is none yet. */
+  /** Of the response; of an attempt that failed, that of its failure: 502, 504; of a connected session 200. 0: there is none yet. */
   readonly status: number;
   /** Why it failed, in the words of the error log; empty: it did not, or not yet. */
   readonly failure: string;
@@ -29,5 +31,5 @@ export interface MemberAttempt {
   readonly responseTime: number;
 }
 
-/** Looks at attempts, and changes nothing. Exceptions are logged, and do not affect the request. */
-export type AttemptHandler = (request: HttpRequest, attempt: MemberAttempt, event: AttemptEvent) => void;
+/** Looks at attempts, and changes nothing. Exceptions are logged, and do not affect the request or session. */
+export type AttemptHandler<R = HttpRequest> = (subject: R, attempt: MemberAttempt, event: AttemptEvent) => void;

@@ -1,6 +1,7 @@
 /** Contract of the stream engine: sessions, handlers, phases, scopes, variables. */
 import type { Address } from './address.js';
 import type { ClientConnection } from './client-connection.js';
+import type { AttemptHandler } from './member-attempt.js';
 import type { BlockScope } from './scope.js';
 import type { Directives } from './spec.js';
 import type { Getter, GetterFamily, Template } from './template.js';
@@ -42,6 +43,8 @@ export type StreamHandler = (session: StreamSession) => StreamResult | Promise<S
 export interface StreamHandlers extends Partial<Record<StreamPhase, StreamHandler>> {
   /** Serves the session. A server with two such modules, or with none, is a configuration error. */
   content?: StreamHandler;
+  /** For each attempt at a member of `proxy_pass`, see {@link AttemptEvent}. */
+  memberAttempt?: AttemptHandler<StreamSession>;
   /** After the session has ended. A promise is not waited for; its rejection is logged. */
   log?: (session: StreamSession) => void;
 }

@@ -36,7 +36,7 @@ export interface TunnelFacts {
 /** How the tunnels of one server or location lead to members of an upstream. Times in milliseconds. */
 export interface MemberTunnelPlan extends Pick<
   ExchangePlan,
-  'target' | 'bind' | 'connectTimeout' | 'sendTimeout' | 'next' | 'scope' | 'fail'
+  'target' | 'bind' | 'socketKeepalive' | 'connectTimeout' | 'sendTimeout' | 'next' | 'scope' | 'fail'
 > {
   /** The tunnel ends when no byte moves for so long. */
   readonly idleTimeout: number;

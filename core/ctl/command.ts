@@ -77,3 +77,6 @@ export function defined<T>(record: Readonly<Record<string, T | undefined>>): Rec
 export function pathOf(...steps: readonly string[]): string {
   return steps.map((step) => `/${encodeURIComponent(step)}`).join('');
 }
+
+/** Nothing is shown: the change was made. */
+export const done = (): readonly string[] => [];

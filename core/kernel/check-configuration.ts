@@ -32,6 +32,15 @@ export function checkConfiguration(source: ConfigurationSource, ids: IdSource, i
 
 /** As {@link checkConfiguration}, for one that was read already. */
 export async function checkParsed(parsed: Parsed, instance: Instance): Promise<Configuration> {
+  try {
+    return await checked(parsed, instance);
+  } catch (error) {
+    instance.discardLoaded();
+    throw error;
+  }
+}
+
+async function checked(parsed: Parsed, instance: Instance): Promise<Configuration> {
   const tree = ConfigTree.fromData(parsed.directives);
   const load = await instance.modulesFor(tree, instance.planFor(tree));
   const { modules, errors } = load;

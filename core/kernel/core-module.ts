@@ -1,39 +1,29 @@
 import type { Request } from '../http/request/request.js';
 import { ErrorLog, type ErrorLogSinks } from '../log/error-log.js';
-import { LogTargetError } from '../log/log-file-error.js';
+import { BlockErrorLogs } from './block-error-logs.js';
 import type { HttpHandlers, HttpRequest, Scope } from '../contract/http.js';
 import { httpModule } from '../contract/manifest.js';
-import type { Directive } from '../contract/tree.js';
 import { mainDirectives } from './core-directives.js';
 
 /** The kernel's own directives, declared like those of any module. Of these only `error_log` has an effect on single requests. */
 @httpModule({ name: 'srv_core_module', api: 1, directives: mainDirectives })
 export class CoreModule {
-  /** By the server or location whose requests they are for. */
-  readonly #sinks = new WeakMap<Directive, ErrorLogSinks>();
+  /** Of servers and locations. */
+  readonly #logs: BlockErrorLogs;
 
-  constructor(private readonly log: ErrorLog) {
+  constructor(log: ErrorLog) {
+    this.#logs = new BlockErrorLogs(log);
     log.scopeBy((request) => this.#sinksOf(request));
   }
 
   compile(scope: Scope<typeof mainDirectives>): HttpHandlers | undefined {
     const { directive, conf } = scope;
-    if (!directive || !isScoped(scope)) return undefined;
-    try {
-      const sinks = this.log.open(conf.error_log);
-      this.#sinks.set(directive, sinks);
-      const ready = sinks.ready.catch((error: Error) => scope.fail(error.message, 'error_log'));
-      scope.register({ ready: ready.then(() => undefined), abort: () => sinks.close(), release: () => sinks.close() });
-    } catch (error) {
-      if (!(error instanceof LogTargetError)) throw error;
-      scope.fail(error.message, 'error_log');
-    }
+    if (directive && isScoped(scope)) this.#logs.open(directive, conf.error_log, scope);
     return undefined;
   }
 
   #sinksOf(request: HttpRequest): ErrorLogSinks | undefined {
-    const { directive } = (request as Request).location;
-    return directive && this.#sinks.get(directive);
+    return this.#logs.of((request as Request).location.directive);
   }
 }
 

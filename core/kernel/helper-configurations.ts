@@ -58,6 +58,7 @@ export async function checkWithHelpers(parsed: Parsed, instance: Instance): Prom
   const lines = parsed.directives.filter(({ name }) => name === 'helper');
   const helpers = await Promise.all(lines.map((line) => checkHelper(line, instance.options)));
   for (const error of helpers.flatMap((helper) => helper.errors)) collector.add(error);
+  if (collector.size > 0) instance.discardLoaded();
   collector.throwIfAny();
   if (helpers.some(({ isOpen }) => isOpen) && staysRoot(parsed)) instance.warn(OPEN_TO_USERS);
   const { tree, modules, files } = configuration as Configuration;

@@ -160,6 +160,7 @@ export class Instance {
       return await this.#prepare(operations, known);
     } catch (error) {
       this.files.abort();
+      this.discardLoaded();
       throw error;
     }
   }
@@ -218,8 +219,8 @@ export class Instance {
         this.files.abort();
         modules.variables.abort();
         for (const part of parts.toReversed()) part.abort();
-        this.#loaded = undefined;
         this.#retireModules(started);
+        this.discardLoaded();
       },
     };
   }
@@ -302,8 +303,15 @@ export class Instance {
           });
     };
     const modules = new RunningModules(set, run, this.options);
+    discardModules(this.#loaded?.modules, [this.#inForce?.modules, modules]);
     this.#loaded = { lines, plan, modules, errors: [...errors, ...modules.errors] };
     return this.#loaded;
+  }
+
+  /** The configuration that modules were loaded for was rejected. */
+  discardLoaded(): void {
+    discardModules(this.#loaded?.modules, [this.#inForce?.modules]);
+    this.#loaded = undefined;
   }
 
   async #validate(
@@ -349,7 +357,6 @@ export class Instance {
       for (const module of fresh) await this.#startModule(module, load);
       return fresh;
     } catch (error) {
-      this.#loaded = undefined;
       // The rejection does not wait for it.
       this.#retireModules(fresh);
       throw error;
@@ -401,6 +408,12 @@ export class Instance {
 
 function shareOf(plan: ModulePlan): ModuleShare {
   return { plan, files: moduleCode.filesOf([...plan.values()].flat()) };
+}
+
+/** Releases modules that do not start. @param staying modules with objects of their own or the same ones */
+function discardModules(modules: RunningModules | undefined, staying: readonly (RunningModules | undefined)[]): void {
+  const stays = livesOf(staying.flatMap((some) => [...(some ?? [])]));
+  for (const { life } of modules ?? []) if (!stays.has(life)) life.discard();
 }
 
 function leaveModules(modules: readonly RunningModule[]): void {

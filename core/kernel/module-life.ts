@@ -77,6 +77,11 @@ export class ModuleLife {
     this.tasks.retire();
   }
 
+  /** The module does not start: what its constructor has opened is closed. No effect on one that has started. */
+  discard(): void {
+    if (this.#state === 'made') this.leave();
+  }
+
   /** Calls no `stop`: it is not to be trusted. The module's timers and tasks end. */
   leave(): void {
     this.#state = 'stopped';

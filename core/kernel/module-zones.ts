@@ -57,6 +57,7 @@ export class ModuleZones implements Pick<Zones, 'records' | 'holds'>, Follower {
     if (known === undefined || --known.uses > 0) return;
     this.#own.delete(key);
     if (known.zone !== undefined) this.options.zones.close(known.zone);
+    else this.options.zones.forget(zone.name, zone.size, OWN_USE);
   }
 
   records<F extends string, S extends string = never>(zone: ZoneSize, options: RecordOptions<F, S>): Records<F, S> {
@@ -114,7 +115,7 @@ export class ModuleZones implements Pick<Zones, 'records' | 'holds'>, Follower {
   }
 
   #openedOwn(own: OwnZone): Zone {
-    return (own.zone ??= this.options.zones.open(own.size.name, own.size.size, 'module'));
+    return (own.zone ??= this.options.zones.open(own.size.name, own.size.size, OWN_USE));
   }
 
   #find(size: ZoneSize): Zone {
@@ -155,6 +156,9 @@ export class ModuleZones implements Pick<Zones, 'records' | 'holds'>, Follower {
     for (const zone of zones.values()) this.options.zones.close(zone);
   }
 }
+
+/** Use of the memory of modules, see {@link ZoneSet.open}. */
+const OWN_USE = 'module';
 
 /** Memory of a module in this thread. */
 interface OwnZone {

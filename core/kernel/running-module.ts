@@ -8,7 +8,7 @@ import { CALL_MS, type CallLimit, type LimitedCall } from './call-limit.js';
 import type { LoopGuard } from './loop-guard.js';
 import type { LoadedModule } from './module-file.js';
 import { limitedHooks } from './module-hooks.js';
-import { ModuleLife } from './module-life.js';
+import { type Belonging, ModuleLife } from './module-life.js';
 import { ownServices } from './own-services.js';
 import { isModuleService, type ModuleServices } from './module-services.js';
 import { missingService, wantedServices, type Services } from './services.js';
@@ -60,12 +60,23 @@ export function runModule(
     own.set(token, service);
     needs.set(token.service, service);
   }
-  const instance: HttpModule & Lifecycle = limited(() => services.construct(moduleClass, PLACES[role], own));
+  const construct = (): object => services.construct(moduleClass, PLACES[role], own);
+  const instance: HttpModule & Lifecycle = constructOrClose(() => limited(construct), belongings);
   const hooks = limitedHooks(instance, limited);
   const { isShipped } = module;
   const life = new ModuleLife(name, hooks, isShipped ? undefined : guard, tasks, belongings, log);
   const resourceLimits = isShipped ? undefined : { call: resourceLimit.run, ready: (ready: Promise<void>) => readyInTime(name, ready) };
   return { name, file, version, declaration, instance, hooks, limited, resourceLimits, needs, isShipped, life };
+}
+
+/** An object whose constructor throws leaves nothing open. */
+function constructOrClose<T>(construct: () => T, belongings: readonly Belonging[]): T {
+  try {
+    return construct();
+  } catch (error) {
+    for (const belonging of belongings) belonging.close();
+    throw error;
+  }
 }
 
 /** True if the object of a module still has the services that it would be given now. */

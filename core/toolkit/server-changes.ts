@@ -1,5 +1,6 @@
 /** Whole servers, changed at run time: what the calls of their APIs mean, the same in both traffic engines. */
-import { ApiError, assertPreconditions, type ActionContext } from '../contract/control.js';
+import { assertDirectivePreconditions } from './directive-preconditions.js';
+import { ApiError, type ActionContext } from '../contract/control.js';
 import { namesIn, serverAt, serverNamed, type ServerPlace } from './server-place.js';
 import {
   assertNoPlace,
@@ -56,7 +57,7 @@ export class ServerChanges {
 
   async add(fields: ServerFields, context: ActionContext): Promise<Versioned> {
     const { version, diff, directives } = await this.transactions.apply((tree) => {
-      this.#assertPreconditions(context);
+      assertDirectivePreconditions(this.transactions, context);
       if (this.engine === 'stream') assertNoUdpOption(fields);
       this.#assertNew(fields);
       this.#assertBody(fields);
@@ -106,20 +107,10 @@ export class ServerChanges {
     assertNoPlace(this.transactions.read(sentBody(body)));
   }
 
-  /** @param directive undefined: what the call adds @throws ApiError 412 */
-  #assertPreconditions(context: ActionContext, directive?: Directive): void {
-    const { transactions } = this;
-    assertPreconditions(
-      context,
-      () => directive && transactions.versionOf(directive),
-      () => [String(transactions.version)],
-    );
-  }
-
   /** @throws ApiError 404, 409, 412 */
   #changeable(place: ServerPlace & ForcedServer, context: ActionContext): Directive {
     const { directive } = serverAt(this.servers, place);
-    this.#assertPreconditions(context, directive);
+    assertDirectivePreconditions(this.transactions, context, directive);
     if (place.force !== true && !this.transactions.isAddition(directive))
       throw new ApiError(409, 'ServerStatic', 'the server is in the configuration file: change it there and reload, or send ?force=1');
     return directive;

@@ -1,5 +1,6 @@
 /** Whole upstreams, changed at run time: what the calls of their APIs mean, the same in both traffic engines. */
-import { ApiError, assertPreconditions, type ActionContext } from '../contract/control.js';
+import { assertDirectivePreconditions } from './directive-preconditions.js';
+import { ApiError, type ActionContext } from '../contract/control.js';
 import { locationName } from './location-name.js';
 import type { Applied, Edit, Transactions } from '../contract/transactions.js';
 import type { Upstreams } from '../contract/upstreams.js';
@@ -72,7 +73,7 @@ export class UpstreamChanges {
     const text = newUpstream(name, body);
     const applied = await this.transactions.apply((tree) => {
       if (this.upstreams.get(name) !== undefined) throw new ApiError(409, 'EntryExists', `upstream "${name}" exists`, [{ name }]);
-      this.#assertPreconditions(context);
+      assertDirectivePreconditions(this.transactions, context);
       const upstream = this.transactions.read(text);
       assertZone(upstream);
       assertNoState(upstream);
@@ -127,20 +128,10 @@ export class UpstreamChanges {
     return upstream;
   }
 
-  /** @param directive undefined: what the call adds @throws ApiError 412 */
-  #assertPreconditions(context: ActionContext, directive?: Directive): void {
-    const { transactions } = this;
-    assertPreconditions(
-      context,
-      () => directive && transactions.versionOf(directive),
-      () => [String(transactions.version)],
-    );
-  }
-
   /** @throws ApiError 404, 409, 412 */
   #changeable({ upstream_name: name, force }: UpstreamName, context: ActionContext): Directive {
     const upstream = this.#upstream(name);
-    this.#assertPreconditions(context, upstream);
+    assertDirectivePreconditions(this.transactions, context, upstream);
     if (stateOf(upstream) !== undefined)
       throw new ApiError(
         409,

@@ -1,7 +1,7 @@
 import type { HealthFigures, HealthState } from '../contract/health.js';
 import { SentAmounts, type CarriedState, type Change } from '../zone/carried-state.js';
 import { numberOf, wordOf } from '../zone/offsets.js';
-import { NO_CHECKS } from './checked-member.js';
+import { NO_CHECKS } from './no-figures.js';
 import { F, SlowF, W } from './layout.js';
 import type { Peer } from './peer.js';
 import type { Upstream } from './upstream.js';

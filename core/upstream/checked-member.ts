@@ -1,12 +1,10 @@
 import { inspect } from 'node:util';
 import type { CheckedPeer, HealthFigures, HealthState } from '../contract/health.js';
 import { F, Flag, W } from './layout.js';
+import { NO_CHECKS } from './no-figures.js';
 import type { Peer } from './peer.js';
 import type { WatchedUpstream } from './watched-upstream.js';
 import { numberOf, wordOf } from '../zone/offsets.js';
-
-/** Of a member that is not checked. */
-export const NO_CHECKS: HealthFigures = { checks: 0, fails: 0, unhealthy: 0, lastAt: 0, lastPassed: false, lastError: '' };
 
 export const HEALTH_FLAGS = {
   up: 0,

@@ -2,7 +2,7 @@ import type { PeerView, QueueView, UpstreamView } from '../contract/upstreams.js
 import type { Directive } from '../contract/tree.js';
 import type { Clock } from '../net/clock.js';
 import type { Upstream } from './upstream.js';
-import { NO_CHECKS } from './checked-member.js';
+import { NO_CHECKS, NO_FIGURES } from './no-figures.js';
 import { W } from './layout.js';
 import { stateOf } from './member-state.js';
 import type { Peer } from './peer.js';
@@ -121,21 +121,3 @@ function resolvingView({ key, name, directive, parameters }: ServerEntry): PeerV
   const { backup, weight, maxConns } = parameters;
   return { id: key, server: name, name, directive, backup, weight, maxConns, state: 'resolving', ...NO_FIGURES };
 }
-
-const NO_FIGURES = {
-  active: 0,
-  requests: 0,
-  responses: [0, 0, 0, 0, 0, 0],
-  codes: {},
-  sent: 0,
-  received: 0,
-  fails: 0,
-  unavail: 0,
-  health: NO_CHECKS,
-  downtime: 0,
-  downstart: 0,
-  selected: 0,
-  connectTime: 0,
-  headerTime: 0,
-  responseTime: 0,
-} as const;

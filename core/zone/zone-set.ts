@@ -64,6 +64,12 @@ export class ZoneSet {
     return false;
   }
 
+  /** Releases a zone that was adopted and never opened. No effect on one that has users. */
+  forget(name: string, size: number, use: string, identity = ''): void {
+    const entry = this.#entries.get(keyOf(name, size, use, identity));
+    if (entry?.users === 0) this.#remove(entry);
+  }
+
   /** Distinguishes a zone from others of its name, apart from its size: another program finds the same one by it. */
   useOf(zone: Zone): string {
     const entry = this.#byZone.get(zone);

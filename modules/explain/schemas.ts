@@ -42,10 +42,10 @@ const member = Type.Object({
 
 const upstream = Type.Object({
   name: text,
-  scheme: Type.Enum(['http', 'https']),
+  scheme: Type.String({ description: 'Protocol of the members: http, https, grpc, grpcs, fastcgi.' }),
   method: text,
   uri: text,
-  version: text,
+  version: Type.String({ description: 'Version of HTTP; empty: another protocol.' }),
   headers: fields,
   balancing: text,
   members: Type.Array(member),

@@ -1,5 +1,5 @@
 import { argType } from '../../core/contract/arg-type.js';
-import { flag, optional, choice, size, template, text } from '../../core/contract/args.js';
+import { flag, optional, choice, template, text } from '../../core/contract/args.js';
 import type { LocationScope } from '../../core/contract/http.js';
 import { ArgError, directive, type ArgType } from '../../core/contract/spec.js';
 import { exchangeDirectives } from '../../core/toolkit/exchange/directives.js';
@@ -62,13 +62,6 @@ export const directives = {
     many: true,
     doc: 'Takes a response for invalid if the application has written this text to its standard error: fastcgi_next_upstream invalid_header passes the request on then.',
   }),
-  fastcgi_socket_keepalive: directive({
-    in: ANYWHERE,
-    args: flag(),
-    default: 'off',
-    doc: 'Accepted; fastcgi_read_timeout ends connections whose server is gone.',
-  }),
-  fastcgi_send_lowat: directive({ in: ANYWHERE, args: size(), default: '0', doc: 'Accepted; has no effect.' }),
   ...exchangeDirectives('fastcgi'),
   ...storeDirectives('fastcgi'),
 };

@@ -66,12 +66,7 @@ export const directives = {
     default: '4k',
     doc: 'Maximum size of a response header, and of its trailers.',
   }),
-  grpc_socket_keepalive: directive({
-    in: ANYWHERE,
-    args: flag(),
-    default: 'off',
-    doc: 'Accepted: a connection over which nothing comes while requests time out gets no new ones.',
-  }),
+  grpc_socket_keepalive: exchange.grpc_socket_keepalive,
   grpc_bind: exchange.grpc_bind,
   grpc_connect_timeout: exchange.grpc_connect_timeout,
   grpc_send_timeout: exchange.grpc_send_timeout,

@@ -63,6 +63,7 @@ export class Grpc {
       tls: { ...this.#tls.of(tlsScope(scope), scheme === 'https'), alpn: HTTP2 },
       tlsName: conf.grpc_ssl_name ?? host,
       bind: sourceOf(scope),
+      socketKeepalive: conf.grpc_socket_keepalive,
       method: undefined,
       uri: { kind: 'same' },
       replaced: fields.names,

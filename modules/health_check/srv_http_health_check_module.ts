@@ -1,14 +1,6 @@
+import { assertDirectivePreconditions } from '../../core/toolkit/directive-preconditions.js';
 import type { UpstreamScope } from '../../core/contract/balancer.js';
-import {
-  action,
-  ApiError,
-  assertPreconditions,
-  dryRunReply,
-  route,
-  type ActionContext,
-  type Call,
-  type Reply,
-} from '../../core/contract/control.js';
+import { action, ApiError, dryRunReply, route, type ActionContext, type Call, type Reply } from '../../core/contract/control.js';
 import type { HealthPlan } from '../../core/contract/health.js';
 import { controlModule, httpModule } from '../../core/contract/manifest.js';
 import type { LocationScope } from '../../core/contract/http.js';
@@ -157,18 +149,9 @@ export class HealthChecks {
     return this.transactions.apply(() => {
       const line = checkLineOf(this.#zoned(known, upstream).view.directive, known);
       if (line === undefined) throw notFound(known, upstream);
-      this.#assertPreconditions(context, line);
+      assertDirectivePreconditions(this.transactions, context, line);
       return [{ op: 'remove', target: line }];
     }, context);
-  }
-
-  #assertPreconditions(context: ActionContext, line: Directive | undefined): void {
-    const { transactions } = this;
-    assertPreconditions(
-      context,
-      () => line && transactions.versionOf(line),
-      () => [String(transactions.version)],
-    );
   }
 
   async #write(
@@ -187,7 +170,7 @@ export class HealthChecks {
       const { directive } = found.view;
       const line = checkLineOf(directive, known);
       assert(line);
-      this.#assertPreconditions(context, line);
+      assertDirectivePreconditions(this.transactions, context, line);
       isNew = line === undefined;
       const text = checkText(known, json, line);
       return [line === undefined ? { op: 'add', parent: directive, text } : { op: 'replace', target: line, text }];

@@ -1,4 +1,5 @@
-import { action, ApiError, assertPreconditions, type ActionContext } from '../../core/contract/control.js';
+import { assertDirectivePreconditions } from '../../core/toolkit/directive-preconditions.js';
+import { action, ApiError, type ActionContext } from '../../core/contract/control.js';
 import { locationName } from '../../core/toolkit/location-name.js';
 import { coreModule } from '../../core/contract/manifest.js';
 import { serverAt, type ServerPlace } from '../../core/toolkit/server-place.js';
@@ -88,12 +89,7 @@ export class Locations {
   async #apply(place: Place, context: ActionContext, build: (block: Directive) => readonly Edit[]): Promise<Versioned> {
     const { version, diff } = await this.transactions.apply(() => {
       const server = serverAt(this.servers, place).directive;
-      const { transactions } = this;
-      assertPreconditions(
-        context,
-        () => transactions.versionOf(server),
-        () => [String(transactions.version)],
-      );
+      assertDirectivePreconditions(this.transactions, context, server);
       let block = server;
       for (const key of place.within ?? []) block = existing(block, key);
       return build(block);

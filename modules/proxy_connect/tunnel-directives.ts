@@ -50,5 +50,5 @@ export const tunnelDirectives = {
   }),
   tunnel_buffer_size: directive({ in: IN, args: size(), doc: 'Accepted: bytes are passed on in the buffers they were read into.' }),
   tunnel_send_lowat: directive({ in: IN, args: size(), doc: 'Accepted; has no effect.' }),
-  tunnel_socket_keepalive: directive({ in: IN, args: flag(), doc: 'Accepted: tunnel_read_timeout ends tunnels whose server is gone.' }),
+  tunnel_socket_keepalive: directive({ in: IN, args: flag(), doc: 'Sets SO_KEEPALIVE for connections to members.' }),
 };

@@ -18,6 +18,7 @@ export function memberTunnelPlan(scope: TunnelScope, target: Template): MemberTu
     bind: conf.tunnel_bind?.constant === 'off' ? undefined : conf.tunnel_bind,
     connectTimeout: conf.tunnel_connect_timeout,
     sendTimeout: conf.tunnel_send_timeout,
+    socketKeepalive: conf.tunnel_socket_keepalive === true,
     idleTimeout: conf.tunnel_read_timeout,
     next: nextUpstream(conf),
     scope: scope.directive ?? scope,

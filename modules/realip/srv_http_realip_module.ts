@@ -1,12 +1,13 @@
 import { flag, text } from '../../core/contract/args.js';
 import { DECLINED, type Handler, type HttpHandlers, type HttpRequest, type LocationScope } from '../../core/contract/http.js';
 import { httpModule } from '../../core/contract/manifest.js';
-import { forwardedClient, proxiedClient, type AddressAndPort, type Clients } from '../../core/contract/network.js';
+import { forwardedClient, type Clients } from '../../core/contract/network.js';
 import { HostNames } from '../../core/contract/host-names.js';
 import { Log } from '../../core/contract/log.js';
 import { ServerInfo } from '../../core/contract/server-info.js';
 import { directive } from '../../core/contract/spec.js';
 import { TrustedNames, trustedClients } from '../../core/toolkit/trusted-clients.js';
+import { connectedVariables, fromProxyHeader, isReplaced, replaceAddress } from './connected-address.js';
 
 const IN = ['http', 'server', 'location'] as const;
 
@@ -33,15 +34,6 @@ const directives = {
 
 type Conf = LocationScope<typeof directives>;
 
-/** The address of the connection itself, kept with the request. */
-const CONNECTED = {};
-
-/** Original address of a request, before it was replaced. */
-function connected(request: HttpRequest): AddressAndPort {
-  const original = request.get(CONNECTED) as AddressAndPort | undefined;
-  return original ?? { address: request.connection.remoteAddress, port: request.connection.remotePort };
-}
-
 /** The address of the client that a proxy in front of srv sends (ngx_http_realip_module). */
 @httpModule({
   name: 'srv_http_realip_module',
@@ -49,10 +41,7 @@ function connected(request: HttpRequest): AddressAndPort {
   directives,
   // Before limits, which look at the address.
   phases: { post_read: 10, preaccess: 10 },
-  variables: {
-    realip_remote_addr: (request) => connected(request).address,
-    realip_remote_port: (request) => String(connected(request).port || ''),
-  },
+  variables: connectedVariables,
 })
 export class RealIp {
   readonly #names: TrustedNames;
@@ -82,15 +71,12 @@ export class RealIp {
     const isRecursive = conf.real_ip_recursive;
     const find =
       field === 'proxy_protocol'
-        ? (request: HttpRequest) => fromProxyProtocol(request, isTrusted)
+        ? (request: HttpRequest) => fromProxyHeader(request, isTrusted)
         : (request: HttpRequest) => forwardedClient(request.header(field), request.connection.remoteAddress, isTrusted, isRecursive);
     return (request) => {
-      if (request.get(CONNECTED) !== undefined) return DECLINED;
+      if (isReplaced(request)) return DECLINED;
       const found = find(request);
-      if (found !== undefined) {
-        request.set(CONNECTED, connected(request));
-        request.setClientAddress(found.address, found.port);
-      }
+      if (found !== undefined) replaceAddress(request, found);
       return DECLINED;
     };
   }
@@ -102,9 +88,4 @@ function saysMore(scope: Conf): boolean {
     if (Object.keys(directives).some((name) => level?.own(name))) return true;
   }
   return false;
-}
-
-function fromProxyProtocol({ connection }: HttpRequest, isTrusted: Clients): AddressAndPort | undefined {
-  const source = connection.proxy?.source;
-  return source !== undefined && isTrusted(connection.remoteAddress) ? proxiedClient(source) : undefined;
 }

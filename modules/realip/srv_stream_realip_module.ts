@@ -1,11 +1,12 @@
 import { streamModule } from '../../core/contract/manifest.js';
-import { proxiedClient, type AddressAndPort } from '../../core/contract/network.js';
+import type { Clients } from '../../core/contract/network.js';
 import { HostNames } from '../../core/contract/host-names.js';
 import { Log } from '../../core/contract/log.js';
 import { ServerInfo } from '../../core/contract/server-info.js';
 import { directive } from '../../core/contract/spec.js';
-import { DECLINED, type StreamHandlers, type StreamScope, type StreamSession } from '../../core/contract/stream.js';
+import { DECLINED, type StreamHandlers, type StreamScope } from '../../core/contract/stream.js';
 import { TrustedNames, trustedClients } from '../../core/toolkit/trusted-clients.js';
+import { connectedVariables, fromProxyHeader, replaceAddress } from './connected-address.js';
 
 const directives = {
   set_real_ip_from: directive({
@@ -16,24 +17,12 @@ const directives = {
   }),
 };
 
-/** The address of the connection itself, kept with the session. */
-const CONNECTED = {};
-
-/** Original address of a session, before it was replaced. */
-function connected(session: StreamSession): AddressAndPort {
-  const original = session.get(CONNECTED) as AddressAndPort | undefined;
-  return original ?? { address: session.connection.remoteAddress, port: session.connection.remotePort };
-}
-
 /** The address of the client that a proxy in front of srv sends (ngx_stream_realip_module). */
 @streamModule({
   name: 'srv_stream_realip_module',
   api: 1,
   directives,
-  variables: {
-    realip_remote_addr: (session) => connected(session).address,
-    realip_remote_port: (session) => String(connected(session).port || ''),
-  },
+  variables: connectedVariables,
 })
 export class StreamRealIp {
   readonly #names: TrustedNames;
@@ -45,15 +34,11 @@ export class StreamRealIp {
   compile(scope: StreamScope<typeof directives>): StreamHandlers | undefined {
     const trusted = this.#names.compile(scope, scope.conf.set_real_ip_from);
     if (trusted.length === 0) return undefined;
+    const isTrusted: Clients = (address) => trusted.some((fits) => fits(address));
     return {
       post_accept(session) {
-        const { remoteAddress, proxy } = session.connection;
-        const source = proxy?.source;
-        if (source !== undefined && trusted.some((fits) => fits(remoteAddress))) {
-          session.set(CONNECTED, connected(session));
-          const { address, port } = proxiedClient(source);
-          session.setClientAddress(address, port);
-        }
+        const found = fromProxyHeader(session, isTrusted);
+        if (found !== undefined) replaceAddress(session, found);
         return DECLINED;
       },
     };

@@ -31,6 +31,9 @@ const CONF = `
       location ^~ /img { limit_req zone=per_ip; proxy_pass http://shop; }
       location ~ \\.png$ { return 403; }
       location /old { return 301 /new; }
+      location /rpc { grpc_pass grpcs://shop; }
+      location /call { grpc_pass shop; }
+      location /app { fastcgi_pass shop; }
     }
     server { listen 192.0.2.77:80; server_name b.org; location / { return 200 'b'; } }
   }`;
@@ -57,6 +60,19 @@ async function run(
   const code = await (name === 'explain' ? explainRequest : runRoutingTests)(command, findInstallation(), output);
   return { code, stdout, stderr, prefix };
 }
+
+test('the protocol of the members is shown', async (t) => {
+  for (const [path, shown] of [
+    ['/img', 'http: GET /img HTTP/1.1'],
+    ['/rpc', 'grpcs: GET /rpc HTTP/2'],
+    ['/call', 'grpc: GET /call HTTP/2'],
+    ['/app', 'fastcgi: GET /app'],
+  ] as const) {
+    const { code, stdout } = await run(t, 'explain', [`http://a.org${path}`]);
+    t.is(code, 0, stdout);
+    t.true(stdout.includes(`upstream   shop, by ${shown}\n`), stdout);
+  }
+});
 
 test('the command explains a request, and leaves nothing behind', (t) => {
   const prefix = tempFolder(t);

@@ -1,21 +1,9 @@
-import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { selfSigned } from '../harness/certificate.js';
 import { connectRaw } from '../harness/client.js';
+import { probesIn } from '../harness/keepalive-probes.js';
 import { startSrv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
-
-/** 127.0.0.1 and a port as proc(5) shows them. */
-const hex = (port: number): string => `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`;
-
-/** Seconds until the system probes the accepted connection of this port and client; undefined: it does not (proc(5), `tr` and `tm->when`). */
-function probesIn(port: number, client: number): number | undefined {
-  const line = readFileSync('/proc/net/tcp', 'utf8')
-    .split('\n')
-    .find((each) => each.includes(`${hex(port)} ${hex(client)} 01`));
-  const [, ticks] = /\b02:([0-9A-F]{8})\b/.exec(line ?? '') ?? [];
-  return ticks === undefined ? undefined : parseInt(ticks, 16) / 100;
-}
 
 test('so_keepalive holds for plain listeners, for TLS and for what Linux counts in', async (t) => {
   const { cert, key } = selfSigned('a.example');

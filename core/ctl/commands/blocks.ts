@@ -10,6 +10,7 @@ export const BODY_OPTION: Option = {
   value: 'BODY',
   about: 'directives; @FILE reads them from a file, @- from the standard input',
 };
+export const UPSTREAM: Operand = { name: 'UPSTREAM', about: 'name of the upstream' };
 export const ADDRESS: Operand = { name: 'ADDRESS', about: 'address that the server listens on: 0.0.0.0:80' };
 export const NAME: Option = { name: 'name', value: 'NAMES', about: 'names of the server; without it, the default server of the address' };
 
@@ -23,8 +24,6 @@ export function text(value: string | undefined, read: Read): string | undefined 
 /** True if a command is about the stream engine. */
 export const isStream = (args: Arguments): boolean => args.optional('stream') === 'true';
 
-/** Nothing is shown: the change was made. */
-export const done = (): readonly string[] => [];
 /** Where a block is from. */
 export const origin = (row: Row): string => (row['is_static'] === true ? 'file' : 'API');
 /** The beginning of a field in one line. */

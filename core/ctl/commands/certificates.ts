@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { defined, type Arguments, type Command, type Operand, type Option } from '../command.js';
+import { defined, done, type Arguments, type Command, type Operand, type Option } from '../command.js';
 import { table, valueText, type Row } from '../table.js';
 
 const ADDRESSES: Operand = { name: 'ADDRESSES', about: 'addresses that the server listens on, separated by commas: 0.0.0.0:443,[::]:443' };
@@ -80,7 +80,7 @@ export const CERTIFICATES: readonly Command[] = [
         body: { type: 'add', ...servers(args), cert_info: { ...defined({ cert_type: type }), certificate, certificateKey } },
       };
     },
-    show: () => [],
+    show: done,
   },
   {
     words: 'certs remove',
@@ -97,6 +97,6 @@ export const CERTIFICATES: readonly Command[] = [
         ...(args.optional('type') !== undefined && { cert_info: { cert_type: args.optional('type') } }),
       },
     }),
-    show: () => [],
+    show: done,
   },
 ];

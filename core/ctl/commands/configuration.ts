@@ -1,4 +1,4 @@
-import { pathOf, type Command, type Operand } from '../command.js';
+import { done, pathOf, type Command, type Operand } from '../command.js';
 import { EXIT } from '../failure.js';
 import { printable, table, valueText, type Row } from '../table.js';
 
@@ -56,7 +56,7 @@ export const SETTINGS: readonly Command[] = [
     operands: [KEY, { name: 'FILE', about: 'JSON in the form of "config get"; -: standard input', isFile: true }],
     writes: true,
     call: (args, read) => ({ method: 'PUT', path: `/v1/config${pathOf(args.operand('KEY'))}`, body: read(args.operand('FILE')) }),
-    show: () => [],
+    show: done,
   },
 ];
 
@@ -74,7 +74,7 @@ export const CONFIGURATION: readonly Command[] = [
     options: [{ name: 'exit-code', about: `end with ${EXIT.different} if there is a difference` }],
     showsDiff: true,
     call: () => ({ method: 'GET', path: '/v1/config/drift' }),
-    show: () => [],
+    show: done,
   },
   {
     words: 'save',

@@ -1,9 +1,9 @@
-import { defined, pathOf, type Arguments, type Command, type Operand, type Option } from '../command.js';
+import { defined, done, pathOf, type Arguments, type Command, type Operand, type Option } from '../command.js';
 import { fieldLines, table, valueText, type Row } from '../table.js';
+import { UPSTREAM } from './blocks.js';
 
 const BASE = '/v1/hc';
 const TYPE: Operand = { name: 'TYPE', about: 'http, stcp or sudp' };
-const UPSTREAM: Operand = { name: 'UPSTREAM', about: 'name of the upstream' };
 
 const TIMING: readonly Option[] = [
   { name: 'interval', value: 'TIME', field: 'interval', about: 'time between checks' },
@@ -72,7 +72,7 @@ export const HEALTH: readonly Command[] = [
     operands: [TYPE, UPSTREAM],
     writes: true,
     call: (args) => ({ method: 'DELETE', path: pathTo(args) }),
-    show: () => [],
+    show: done,
   },
 ];
 

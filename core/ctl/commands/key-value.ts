@@ -1,4 +1,4 @@
-import { defined, pathOf, type Command, type Operand } from '../command.js';
+import { defined, done, pathOf, type Command, type Operand } from '../command.js';
 import { fieldLines, table } from '../table.js';
 
 const KEY: Operand = { name: 'KEY', about: 'the key' };
@@ -47,7 +47,7 @@ export const KEY_VALUE: readonly Command[] = [
         body: { value: value.startsWith('@') ? read(value.slice(1)) : value, ...defined({ ttl: args.optional('ttl') }) },
       };
     },
-    show: () => [],
+    show: done,
   },
   {
     words: 'kv remove',
@@ -55,6 +55,6 @@ export const KEY_VALUE: readonly Command[] = [
     operands: [KEY],
     writes: true,
     call: (args) => ({ method: 'DELETE', path: `/v1/kv/keys${pathOf(args.operand('KEY'))}` }),
-    show: () => [],
+    show: done,
   },
 ];

@@ -1,6 +1,6 @@
-import { defined, type Arguments, type Command, type Operand, type Option } from '../command.js';
+import { defined, done, type Arguments, type Command, type Operand, type Option } from '../command.js';
 import { table, valueText } from '../table.js';
-import { ADDRESS, BODY_OPTION, done, FORCE, listCall, LISTED, NAME, origin, place, shortBody, text, type Read } from './blocks.js';
+import { ADDRESS, BODY_OPTION, FORCE, listCall, LISTED, NAME, origin, place, shortBody, text, type Read } from './blocks.js';
 
 const LOCATION: Operand = { name: 'LOCATION', about: 'as the configuration names it: /img, "= /x", "~ \\.php$", "^~ /a"' };
 const LOCATION_OPTIONS: readonly Option[] = [

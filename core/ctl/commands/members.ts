@@ -1,9 +1,8 @@
-import { pathOf, type Arguments, type Command, type Operand, type Option } from '../command.js';
-import { isStream, STREAM } from './blocks.js';
+import { done, pathOf, type Arguments, type Command, type Operand, type Option } from '../command.js';
+import { isStream, STREAM, UPSTREAM } from './blocks.js';
 import { table, valueText, type Column, type Row } from '../table.js';
 
 const base = (args: Arguments): string => `/v1/upstream_api/${isStream(args) ? 'stream' : 'http'}/upstreams`;
-const UPSTREAM: Operand = { name: 'UPSTREAM', about: 'name of the upstream' };
 const MEMBER: Operand = { name: 'MEMBER', about: 'id or address of the member' };
 
 const SETTINGS: readonly Option[] = [
@@ -129,6 +128,6 @@ export const STATUS: readonly Command[] = [
     options: [STREAM],
     writes: true,
     call: (args) => ({ method: 'POST', path: base(args) + pathOf(args.operand('UPSTREAM'), 'reset') }),
-    show: () => [],
+    show: done,
   },
 ];

@@ -1,6 +1,6 @@
 import { explanationText } from '../../cli/explanation-text.js';
 import type { Explanation } from '../../contract/explain.js';
-import type { Command } from '../command.js';
+import { done, type Command } from '../command.js';
 import { printable } from '../table.js';
 
 export const OBSERVE: readonly Command[] = [
@@ -35,6 +35,6 @@ export const OBSERVE: readonly Command[] = [
     ],
     follows: true,
     call: () => ({ method: 'GET', path: '/v1/events' }),
-    show: () => [],
+    show: done,
   },
 ];

@@ -1,6 +1,6 @@
-import { defined, type Arguments, type Command } from '../command.js';
+import { defined, done, type Arguments, type Command } from '../command.js';
 import { table } from '../table.js';
-import { ADDRESS, BODY, done, FORCE, isStream, listCall, LISTED, NAME, origin, place, shortBody, STREAM, text } from './blocks.js';
+import { ADDRESS, BODY, FORCE, isStream, listCall, LISTED, NAME, origin, place, shortBody, STREAM, text } from './blocks.js';
 
 const base = (args: Arguments): string => (isStream(args) ? '/v1/stream_srv' : '/v1/dyn_srv');
 

@@ -1,9 +1,8 @@
-import { pathOf, type Arguments, type Command, type Operand } from '../command.js';
+import { done, pathOf, type Arguments, type Command } from '../command.js';
 import { fieldLines, table } from '../table.js';
-import { BODY, done, FORCE, isStream, origin, STREAM, text, type Read } from './blocks.js';
+import { BODY, FORCE, isStream, origin, STREAM, text, type Read, UPSTREAM } from './blocks.js';
 
 const base = (args: Arguments): string => (isStream(args) ? '/v1/dyn_stream_ups' : '/v1/dyn_ups');
-const upstream: Operand = { name: 'UPSTREAM', about: 'name of the upstream' };
 
 export const UPSTREAMS: readonly Command[] = [
   {
@@ -22,7 +21,7 @@ export const UPSTREAMS: readonly Command[] = [
   {
     words: 'upstreams get',
     about: 'show one upstream',
-    operands: [upstream],
+    operands: [UPSTREAM],
     options: [STREAM],
     call: (args) => ({ method: 'GET', path: base(args) + pathOf(args.operand('UPSTREAM')) }),
     show: fieldLines,
@@ -30,7 +29,7 @@ export const UPSTREAMS: readonly Command[] = [
   {
     words: 'upstreams add',
     about: 'add an upstream',
-    operands: [upstream, BODY],
+    operands: [UPSTREAM, BODY],
     options: [STREAM],
     writes: true,
     call: (args, read) => ({ method: 'POST', path: base(args), body: { type: 'add', ...upstreamOf(args, read) } }),
@@ -39,7 +38,7 @@ export const UPSTREAMS: readonly Command[] = [
   {
     words: 'upstreams set',
     about: 'replace the directives of an upstream; its members stay',
-    operands: [upstream, BODY],
+    operands: [UPSTREAM, BODY],
     options: [FORCE, STREAM],
     writes: true,
     call: (args, read) => ({
@@ -52,7 +51,7 @@ export const UPSTREAMS: readonly Command[] = [
   {
     words: 'upstreams remove',
     about: 'remove an upstream',
-    operands: [upstream],
+    operands: [UPSTREAM],
     options: [FORCE, STREAM],
     writes: true,
     call: (args) => ({ method: 'PUT', path: base(args), body: { type: 'del', upstream_name: args.operand('UPSTREAM') } }),

@@ -4,7 +4,7 @@ import type { Clock } from '../../net/clock.js';
 import type { Upstream } from '../../upstream/upstream.js';
 import type { Peer } from '../../upstream/peer.js';
 import type { MemberAttempt } from '../../contract/member-attempt.js';
-import type { AttemptObserver } from './attempt-observer.js';
+import type { AttemptObserver } from '../../run/attempt-observer.js';
 import type { AttemptFacts } from '../request/upstream-trace.js';
 import type { Request } from '../request/request.js';
 import type { MemberRoute } from './member-route.js';
@@ -47,6 +47,7 @@ export class Attempt implements AttemptFacts, MemberAttempt {
   readonly #startedAt: number;
   /** The response has come to its end. */
   #isWhole = false;
+  #hasHead = false;
 
   /**
    * @param peer undefined when the attempt is over, or there was none to ask
@@ -60,7 +61,7 @@ export class Attempt implements AttemptFacts, MemberAttempt {
     /** Time that the request has waited for the member. */
     readonly queueTime: number,
     /** Undefined: nobody looks at it. */
-    private readonly observer: AttemptObserver | undefined,
+    private readonly observer: AttemptObserver<Request> | undefined,
   ) {
     this.address = peer?.server ?? group.name;
     this.#clock = clock;
@@ -109,6 +110,7 @@ export class Attempt implements AttemptFacts, MemberAttempt {
       tls,
       tlsName: tls === undefined ? '' : hostOfName(plan.tlsName.of(request)),
       source: plan.bind === undefined ? '' : sourceFor(request, plan.bind),
+      keepsAlive: plan.socketKeepalive === true,
       version: plan.version === '1.0' ? '1.0' : '1.1',
       headLimits,
       // What comes with the head has to be held if the client's windows are closed, for each of many streams.
@@ -129,9 +131,12 @@ export class Attempt implements AttemptFacts, MemberAttempt {
     this.observer?.tell(this, 'connected');
   }
 
-  headArrived(status: number): void {
+  /** @param isTunnel the connection itself is the response: the first bytes of the member follow */
+  headArrived(status: number, isTunnel: boolean): void {
     this.status = status;
     this.headerTime = this.elapsed;
+    if (isTunnel) return;
+    this.#hasHead = true;
     this.observer?.tell(this, 'head');
   }
 
@@ -148,6 +153,10 @@ export class Attempt implements AttemptFacts, MemberAttempt {
   /** Bytes of the member after its connection has left the protocol. */
   tunnelReceived(length: number): void {
     this.#received += length;
+    if (this.#hasHead) return;
+    this.#hasHead = true;
+    this.headerTime = this.elapsed;
+    this.observer?.tell(this, 'head');
   }
 
   /** Closes the member's accounts. */

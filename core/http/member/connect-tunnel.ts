@@ -2,6 +2,7 @@ import { formatAddress } from '../../contract/address.js';
 import type { ExplainNotes } from '../../contract/explain.js';
 import type { ConnectionEnd } from '../../contract/client-connection.js';
 import type { Handler, HttpRequest, Result } from '../../contract/http.js';
+import type { MemberAttempt } from '../../contract/member-attempt.js';
 import { Tunnels } from '../../contract/tunnel.js';
 import type { MemberTunnelPlan, TunnelFacts, TunnelPlan } from '../../contract/tunnel.js';
 import { PeerConnection, type PeerUser } from '../../net/peer-connection.js';
@@ -9,6 +10,8 @@ import type { Timed } from '../../net/timers.js';
 import type { RequestOwner } from '../request/client-stream.js';
 import { OwnField } from '../request/context.js';
 import type { Request } from '../request/request.js';
+import type { AttemptObserver } from '../../run/attempt-observer.js';
+import { attemptObserver } from './attempt-observer.js';
 import type { AttemptFacts, UpstreamTrace } from '../request/upstream-trace.js';
 import { sendFailure, startResponse } from '../response/response.js';
 import type { HttpExchanges } from './exchange-route.js';
@@ -19,23 +22,29 @@ import { TunnelRelay } from './tunnel-relay.js';
 const ATTEMPT_DELAY = 250;
 
 /** One address that is tried. */
-class TunnelAttempt implements AttemptFacts, PeerUser {
+class TunnelAttempt implements AttemptFacts, MemberAttempt, PeerUser {
   readonly address: string;
   readonly connection: PeerConnection;
   readonly first = false;
+  readonly isReused = false;
   readonly queueTime = -1;
-  readonly headerTime = -1;
+  headerTime = -1;
   readonly headLength = 0;
   status = 0;
   connectTime = -1;
   responseTime = -1;
   received = 0;
+  failure = '';
+  #isOver = false;
   readonly #startedAt: number;
 
   constructor(
     private readonly tunnel: ConnectTunnel,
     readonly end: ConnectionEnd,
     from: ConnectionEnd | undefined,
+    readonly number: number,
+    /** Undefined: no module looks at it. */
+    private readonly observer: AttemptObserver<Request> | undefined,
   ) {
     const { context } = tunnel.request;
     const { address: host, port } = end;
@@ -46,6 +55,9 @@ class TunnelAttempt implements AttemptFacts, PeerUser {
     this.connection.reuse(this);
   }
 
+  get upstream(): string {
+    return this.address;
+  }
   get sent(): number {
     return this.connection.bytesSent;
   }
@@ -53,14 +65,40 @@ class TunnelAttempt implements AttemptFacts, PeerUser {
     return this.connection.context.clock.now - this.#startedAt;
   }
 
-  fail(status: number): void {
+  begin(): void {
+    this.observer?.tell(this, 'begin');
+  }
+
+  fail(status: number, failure: string): void {
     this.status = status;
-    this.responseTime = this.elapsed;
+    this.failure = failure;
+    this.giveUp();
+  }
+
+  /** Another address is in use, or the client has left. */
+  giveUp(): void {
     this.connection.close();
+    this.over();
+  }
+
+  onReceived(length: number): void {
+    const isFirst = this.received === 0;
+    this.received += length;
+    if (!isFirst) return;
+    this.headerTime = this.elapsed;
+    this.observer?.tell(this, 'head');
+  }
+
+  over(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.responseTime = this.elapsed;
+    this.observer?.tell(this, 'end');
   }
 
   onConnected(): void {
     this.connectTime = this.elapsed;
+    this.observer?.tell(this, 'connected');
     this.tunnel.connected(this);
   }
   onUpstreamClosed(reason: string): void {
@@ -90,12 +128,14 @@ export class ConnectTunnel implements RequestOwner, UpstreamTrace, TunnelFacts, 
   firstByteTime = -1;
   readonly #live = new Set<TunnelAttempt>();
   readonly #startedAt: number;
+  readonly #observer: AttemptObserver<Request> | undefined;
 
   constructor(
     readonly request: Request,
     readonly plan: TunnelPlan,
   ) {
     this.#startedAt = request.context.clock.refresh();
+    this.#observer = attemptObserver(request);
   }
 
   start(): this {
@@ -143,8 +183,9 @@ export class ConnectTunnel implements RequestOwner, UpstreamTrace, TunnelFacts, 
     const { log } = request.context;
     const isShort = attempt.connection.ownFailure !== undefined;
     this.#live.delete(attempt);
-    attempt.fail(isShort ? 500 : 502);
-    log.write(isShort ? 'alert' : 'error', `${reason} while connecting to ${attempt.address}`, request);
+    const text = `${reason} while connecting to ${attempt.address}`;
+    attempt.fail(isShort ? 500 : 502, text);
+    log.write(isShort ? 'alert' : 'error', text, request);
     if (isShort) this.#giveUp(500);
     else if (this.attempts.length < this.plan.addresses.length) this.#tryNext();
     else if (this.#live.size === 0) this.#giveUp(502);
@@ -156,8 +197,9 @@ export class ConnectTunnel implements RequestOwner, UpstreamTrace, TunnelFacts, 
       this.#tryNext();
       return;
     }
-    request.context.log.write('error', 'upstream timed out (110: Connection timed out) while connecting to upstream', request);
-    for (const attempt of this.#live) attempt.fail(504);
+    const text = 'upstream timed out (110: Connection timed out) while connecting to upstream';
+    request.context.log.write('error', text, request);
+    for (const attempt of this.#live) attempt.fail(504, text);
     this.#live.clear();
     this.#giveUp(504);
   }
@@ -166,9 +208,10 @@ export class ConnectTunnel implements RequestOwner, UpstreamTrace, TunnelFacts, 
     const { request, plan, attempts } = this;
     const end = plan.addresses[attempts.length];
     if (end !== undefined) {
-      const attempt = new TunnelAttempt(this, end, plan.from);
+      const attempt = new TunnelAttempt(this, end, plan.from, attempts.length + 1, this.#observer);
       attempts.push(attempt);
       this.#live.add(attempt);
+      attempt.begin();
     }
     const left = Math.max(plan.connectTimeout - this.elapsed, 0);
     const isLast = attempts.length >= plan.addresses.length;
@@ -177,7 +220,7 @@ export class ConnectTunnel implements RequestOwner, UpstreamTrace, TunnelFacts, 
 
   #stop(): void {
     this.request.context.timers.forget(this);
-    for (const { connection } of this.#live) connection.close();
+    for (const attempt of this.#live) attempt.giveUp();
     this.#live.clear();
   }
 
@@ -198,14 +241,15 @@ export class ConnectTunnel implements RequestOwner, UpstreamTrace, TunnelFacts, 
     try {
       this.#head();
     } catch (error) {
-      request.context.log.write('error', (error as Error).message, request);
-      connection.close();
+      const { message } = error as Error;
+      request.context.log.write('error', message, request);
+      attempt.fail(500, message);
       request.opensTunnel = false;
       this.#giveUp(500);
       return;
     }
     if (!startResponse(request)) {
-      connection.close();
+      attempt.giveUp();
       request.opensTunnel = false;
       request.owner = undefined;
       sendFailure(request);
@@ -215,7 +259,7 @@ export class ConnectTunnel implements RequestOwner, UpstreamTrace, TunnelFacts, 
     const relay = new TunnelRelay(request, connection, {
       idleTimeout: this.plan.idleTimeout,
       onReceived: (length) => this.#received(attempt, length),
-      onEnd: () => (attempt.responseTime = attempt.elapsed),
+      onEnd: () => attempt.over(),
     });
     request.owner = relay;
     connection.user = relay;
@@ -234,7 +278,7 @@ export class ConnectTunnel implements RequestOwner, UpstreamTrace, TunnelFacts, 
 
   #received(attempt: TunnelAttempt, length: number): void {
     if (this.firstByteTime < 0) this.firstByteTime = this.elapsed;
-    attempt.received += length;
+    attempt.onReceived(length);
   }
 }
 

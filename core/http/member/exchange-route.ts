@@ -186,7 +186,8 @@ export class ExchangeRoute implements MemberRoute {
     }
     const members = upstream === undefined ? NOT_LOOKED_UP : this.source.preview(upstream, request);
     const name = upstream?.name ?? target;
-    return notes.pass({ name, scheme: this.plan.scheme, ...this.#shown(request as Request), ...members });
+    const { shownScheme, scheme } = this.plan;
+    return notes.pass({ name, scheme: shownScheme ?? scheme, ...this.#shown(request as Request), ...members });
   }
 
   #upstreamFor(request: HttpRequest): Upstream | undefined {
@@ -236,7 +237,8 @@ export class ExchangeRoute implements MemberRoute {
   /** For explanations. */
   #shown(request: Request): Pick<ExplainedUpstream, 'method' | 'uri' | 'version' | 'headers'> {
     const uri = upstreamTarget(request, this.plan.uri);
-    return { method: this.#method(request), uri, version: this.plan.version, headers: pairsOf(this.fieldsFor(request)) };
+    const version = this.plan.protocol === undefined ? this.plan.version : '';
+    return { method: this.#method(request), uri, version, headers: pairsOf(this.fieldsFor(request)) };
   }
 
   /** A target with variables that is no upstream's name: an address, or a name that must be resolved for this request. */

@@ -363,7 +363,7 @@ export class Exchange implements RequestOwner, MemberReader, QueueUser, Upstream
     if (attempt?.stream === undefined || attempt.peer === undefined) return;
     const { stream, peer } = attempt;
     const { responseHead: head } = request.context;
-    attempt.headArrived(head.status);
+    attempt.headArrived(head.status, route.isTunnel);
     this.responseHead = head.text;
     upstream.answered(peer, head.status, attempt.headerTime);
     if (request.finished) {

@@ -21,6 +21,8 @@ export interface MemberTarget {
   readonly tlsName: string;
   /** Where connections come from (proxy_bind); empty: the system chooses. */
   readonly source: string;
+  /** The connection gets SO_KEEPALIVE, if it is opened. */
+  readonly keepsAlive: boolean;
   /** Of HTTP/1. */
   readonly version: '1.0' | '1.1';
   readonly headLimits: HeadLimits;

@@ -5,7 +5,7 @@ import type { QueueUser, WaitingRequest } from '../../upstream/waiting-request.j
 import type { AttemptFacts } from '../request/upstream-trace.js';
 import type { Request } from '../request/request.js';
 import { Attempt } from './attempt.js';
-import { AttemptObserver } from './attempt-observer.js';
+import { attemptObserver } from './attempt-observer.js';
 import type { MemberRoute } from './member-route.js';
 
 /** The attempts of one exchange: which member is asked, and how often another one may be (proxy_next_upstream_tries, _timeout). */
@@ -62,7 +62,7 @@ export class RequestAttempts {
 
   /** Begins an attempt at a member that was chosen. Undefined: there was none to ask. */
   begin(peer: Peer | undefined): Attempt | undefined {
-    const observer = peer && AttemptObserver.of(this.request);
+    const observer = peer && attemptObserver(this.request);
     const attempt = new Attempt(this.upstream, peer, !this.begun, this.request.context.clock, this.#queueTime, observer);
     this.all.push(attempt);
     attempt.number = this.all.length;

@@ -10,11 +10,12 @@ import {
   type StreamHandler,
   type StreamResult,
 } from '../../contract/stream.js';
+import { logFailure } from '../session/handler-failure.js';
 import type { Session } from '../session/session.js';
 import type { SessionFlow } from '../session/session-flow.js';
 import type { SessionSteps } from '../site/server.js';
 import { SessionWait } from './session-wait.js';
-import { failureText, runLast } from '../../run/handler-failure.js';
+import { runLast } from '../../run/handler-failure.js';
 import { isStatus, notAResult } from '../../run/handler-result.js';
 import { whenSettled } from '../../run/parked-handler.js';
 
@@ -152,9 +153,4 @@ function startWait(session: Session, handler: unknown): SessionWait {
 function failed(session: Session, thrown: unknown, handler: unknown): StreamResult {
   logFailure(session, thrown, handler);
   return STREAM_INTERNAL_ERROR;
-}
-
-/** Logs what a module has thrown. It costs this session its service, and others nothing. */
-function logFailure(session: Session, thrown: unknown, handler: unknown): void {
-  session.context.log.write('crit', failureText(thrown, session.server.modules.get(handler)), session);
 }

@@ -4,7 +4,7 @@ import { STREAM_PHASES, type StreamHandlers, type StreamScope } from '../../cont
 import { wordHint } from '../../contract/suggest.js';
 import { CheckedHooks, type UncheckedModule } from '../../run/checked-hooks.js';
 
-const HANDLERS: readonly string[] = [...STREAM_PHASES, 'content', 'log'];
+const HANDLERS: readonly string[] = [...STREAM_PHASES, 'content', 'memberAttempt', 'log'];
 
 /** A module for the compiler of `stream`. */
 export class CheckedStreamModule extends CheckedHooks<StreamScope, StreamHandlers> {

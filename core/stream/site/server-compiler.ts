@@ -77,6 +77,7 @@ export class ServerCompiler {
         steps: handlers.steps,
         content: handlers.content ?? NO_CONTENT,
         logHandlers: handlers.logHandlers,
+        attemptHandlers: handlers.attemptHandlers,
         modules: handlers.modules,
         tls: errors.attempt(() => this.#tls(node)),
       };

@@ -34,6 +34,7 @@ export interface StreamServer extends CompiledServer {
   readonly steps: SessionSteps;
   readonly content: StreamHandler;
   readonly logHandlers: readonly NonNullable<StreamHandlers['log']>[];
+  readonly attemptHandlers: readonly NonNullable<StreamHandlers['memberAttempt']>[];
   /** Which module a handler came from. */
   readonly modules: ReadonlyMap<unknown, string>;
   readonly tls: ServerTls | undefined;

@@ -6,6 +6,8 @@ import type { SessionSteps } from './server.js';
 
 /** Handlers of modules in one server. */
 export class SessionHandlers extends HandlerSet<StreamPhase, StreamHandler, NonNullable<StreamHandlers['log']>> {
+  readonly attemptHandlers: NonNullable<StreamHandlers['memberAttempt']>[] = [];
+
   constructor() {
     super(STREAM_PHASES, 'server');
   }
@@ -13,6 +15,7 @@ export class SessionHandlers extends HandlerSet<StreamPhase, StreamHandler, NonN
   /** See {@link HandlerSet.collect}. */
   add({ manifest }: ModuleDeclaration, handlers: StreamHandlers, place: number, server: Directive): void {
     this.collect(manifest, handlers, place, server);
+    if (handlers.memberAttempt) this.attemptHandlers.push(handlers.memberAttempt);
   }
 
   get steps(): SessionSteps {

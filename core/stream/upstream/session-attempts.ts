@@ -1,11 +1,19 @@
 import { STREAM_BAD_GATEWAY } from '../../contract/stream.js';
 import type { SessionNextUpstream } from '../../contract/stream-relays.js';
+import { AttemptObserver } from '../../run/attempt-observer.js';
 import { Choice } from '../../upstream/choice.js';
 import type { Peer } from '../../upstream/peer.js';
 import type { Upstream } from '../../upstream/upstream.js';
+import { logFailure } from '../session/handler-failure.js';
 import type { Session } from '../session/session.js';
 import type { SessionTrace } from '../session/upstream-trace.js';
 import { SessionAttempt } from './session-attempt.js';
+
+/** Undefined: no module of the server looks at attempts. */
+function attemptObserver(session: Session): AttemptObserver<Session> | undefined {
+  const { attemptHandlers } = session.server;
+  return attemptHandlers.length === 0 ? undefined : new AttemptObserver(session, attemptHandlers, logFailure);
+}
 
 /** The attempts of one session to reach a member: one after the other, as proxy_next_upstream allows. */
 export class SessionAttempts implements SessionTrace {
@@ -34,7 +42,10 @@ export class SessionAttempts implements SessionTrace {
     const { session, upstream } = this;
     const { clock, log } = session.context;
     const peer = upstream.pick(this.#choice);
-    this.attempts.push(new SessionAttempt(upstream, peer, clock));
+    const observer = peer && attemptObserver(session);
+    const attempt = new SessionAttempt(upstream, peer, clock, this.attempts.length + 1, observer);
+    this.attempts.push(attempt);
+    observer?.tell(attempt, 'begin');
     if (peer === undefined) {
       log.write('error', 'no live upstreams while connecting to upstream', session);
       session.end(STREAM_BAD_GATEWAY);

@@ -1,5 +1,5 @@
 /** Directives that all modules have that pass requests on to members: times, repetition, fields, buffers. */
-import { choice, fieldName, flag, number, optional, rest, template, time } from '../../contract/args.js';
+import { choice, fieldName, flag, number, optional, rest, size, template, time } from '../../contract/args.js';
 import { directive, type ArgType, type Conf } from '../../contract/spec.js';
 import { bufferingDirectives } from './buffering.js';
 import { prefixed } from './prefix.js';
@@ -62,6 +62,13 @@ function directivesOf(prefix: string) {
       default: '60s',
       doc: 'Timeout between two successive reads from the upstream.',
     }),
+    socket_keepalive: directive({
+      in: ANYWHERE,
+      args: flag(),
+      default: 'off',
+      doc: 'Sets SO_KEEPALIVE for connections to the upstream: the system finds out when a server is gone without a word.',
+    }),
+    send_lowat: directive({ in: ANYWHERE, args: size(), default: '0', doc: 'Accepted: without effect on Linux, as in nginx.' }),
     next_upstream: directive({
       in: ANYWHERE,
       args: { cases: rest(choice(...NEXT)) },

@@ -12,6 +12,7 @@ export type CommonPlan = Pick<
   ExchangePlan,
   | 'prefix'
   | 'bind'
+  | 'socketKeepalive'
   | 'passFields'
   | 'passBody'
   | 'connectTimeout'
@@ -67,6 +68,7 @@ export class ExchangeSettings<const P extends string> {
     return {
       prefix: this.prefix,
       bind: this.#source(conf, scope),
+      socketKeepalive: conf.socket_keepalive,
       passFields: conf.pass_request_headers,
       passBody: conf.pass_request_body,
       connectTimeout: conf.connect_timeout,

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { LAST_CHUNK, LAST_CHUNK_HEAD } from '../../../net/http1/chunked.js';
+import { CHUNK_END, encodeChunkHead, LAST_CHUNK, LAST_CHUNK_HEAD } from '../../../net/http1/chunked.js';
 import type { ReadBuffers } from '../../../net/buffers.js';
 import type { Lender } from '../../request/lender.js';
 import type { Request } from '../../request/request.js';
@@ -94,18 +94,18 @@ export class ResponseWriter {
 
   #writeChunk(request: Request, chunk: Buffer, from: number, to: number, lender: Lender | undefined): void {
     const { socket } = this;
-    const head = `${this.#head}${(to - from).toString(16)}\r\n`;
+    const head = `${this.#head}${encodeChunkHead(to - from)}`;
     this.#head = '';
-    request.bytesSent += head.length + to - from + 2;
+    request.bytesSent += head.length + to - from + CHUNK_END.length;
     if (head.length + to - from < JOINED_LIMIT) {
-      socket.write(`${head}${chunk.latin1Slice(from, to)}\r\n`, 'latin1');
+      socket.write(head + chunk.latin1Slice(from, to) + CHUNK_END, 'latin1');
       return;
     }
     const body = chunk.subarray(from, to);
     socket.cork();
     socket.write(head, 'latin1');
     socket.write(lender === undefined ? body : Buffer.from(body));
-    socket.write('\r\n', 'latin1');
+    socket.write(CHUNK_END, 'latin1');
     socket.uncork();
   }
 

@@ -238,6 +238,8 @@ export class SerialStream implements MemberStream, MemberConnection, PeerUser, I
   // From the connection.
 
   onConnected(): void {
+    // Before that Node would set another time than the system's.
+    if (this.#target.keepsAlive) this.connection.socket.setKeepAlive(true);
     this.#reader?.onConnected();
   }
 

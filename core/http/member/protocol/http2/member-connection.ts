@@ -50,6 +50,7 @@ export class MemberConnection implements PeerUser, IdleConnection {
   reads = 0;
   readonly #connection: PeerConnection;
   readonly #scope: object | undefined;
+  readonly #keepsAlive: boolean;
   readonly #reader = new FrameReader();
   readonly #writer: FrameWriter;
   readonly #frames: MemberFrames;
@@ -65,7 +66,7 @@ export class MemberConnection implements PeerUser, IdleConnection {
 
   constructor(
     private readonly home: Http2Streams,
-    { peer, context, upstream, scope, tls, tlsName, source }: MemberTarget,
+    { peer, context, upstream, scope, tls, tlsName, source, keepsAlive }: MemberTarget,
     readonly blocks: RequestBlocks,
   ) {
     this.peer = peer;
@@ -73,6 +74,7 @@ export class MemberConnection implements PeerUser, IdleConnection {
     this.upstream = upstream;
     this.#scope = scope;
     this.#connection = new PeerConnection(peer, context, tls, tlsName, '', Infinity, source);
+    this.#keepsAlive = keepsAlive;
     this.#connection.reuse(this);
     this.#writer = new FrameWriter(this.#connection.socket);
     this.flood = new FloodGuard(context.clock.now);
@@ -252,6 +254,8 @@ export class MemberConnection implements PeerUser, IdleConnection {
   // From the socket.
 
   onConnected(): void {
+    // Before that Node would set another time than the system's.
+    if (this.#keepsAlive) this.#connection.socket.setKeepAlive(true);
     if (this.isSecure && (this.#connection.socket as TLSSocket).alpnProtocol !== 'h2') {
       this.#lost('upstream does not speak HTTP/2: it has not chosen "h2" by ALPN');
       return;
