@@ -13,12 +13,35 @@ export interface ReportOptions {
 /** Longer source lines are cut around the word. */
 const LINE_WIDTH = 120;
 
+/** Unknown directives with the same hint that are reported in full. */
+const FULL_REPORTS = 3;
+/** Places in the line about the others. */
+const SHORT_REPORTS = 8;
+
 /**
  * For each error nginx's line (`srv: [emerg] unknown directive "foo" in /etc/srv.conf:12`), then the source line with a caret under the
- * word, the include chain and the hint, all indented.
+ * word, the include chain and the hint, all indented. Where a module is missing, or a file is one of another program, there are many unknown
+ * directives with the same hint: those after the first few share a line.
  */
 export function formatConfigErrors(errors: readonly ConfigError[], options: ReportOptions): string {
-  return errors.map((error) => formatError(error, options)).join('');
+  const alike = Map.groupBy(errors.filter(isUnknownDirective), ({ hint }) => hint);
+  const others = [...alike.values()].map((group) => group.slice(FULL_REPORTS)).filter(({ length }) => length > 1);
+  const short = new Set(others.flat());
+  const full = errors.filter((error) => !short.has(error)).map((error) => formatError(error, options));
+  return [...full, ...others.map((group) => formatShortly(group, options))].join('');
+}
+
+/** True if no loaded module has the directive. */
+export function isUnknownDirective({ message }: ConfigError): boolean {
+  return message.startsWith('unknown directive');
+}
+
+function formatShortly(errors: readonly ConfigError[], { program }: ReportOptions): string {
+  const places = errors.slice(0, SHORT_REPORTS).map((error) => messageWithPlace(error).replace('unknown directive ', ''));
+  const rest = errors.length - places.length;
+  const hint = errors[0]?.hint;
+  const text = `${places.join(', ')}${rest > 0 ? `, and ${rest} others` : ''}`;
+  return `${program}: [emerg] ${errors.length} more unknown directives: ${text}\n${hint === undefined ? '' : `    ${hint}\n`}`;
 }
 
 function formatError(error: ConfigError, { program, readLine }: ReportOptions): string {

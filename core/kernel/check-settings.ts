@@ -72,9 +72,14 @@ export function* settingDirectivesErrors(settings: readonly Setting[] = [], regi
       for (const name of (levels[level] ?? []).flatMap(({ directives }) => directives)) {
         const spec = registry.find(contextOf(engine, level), name)?.spec;
         if (spec === undefined)
-          yield new ManifestError(`setting "${key}": no directive "${name}" in ${level}`, 'load the module that has it before this one');
+          yield new ManifestError(`setting "${key}": no directive "${name}" in ${level}`, missingHint(registry.shippedIn(name)));
         else if (spec.dynamic === undefined) yield new ManifestError(`setting "${key}": directive "${name}" is not dynamic`);
       }
+}
+
+/** @param file of the shipped module that has the directive, if any */
+function missingHint(file: string | undefined): string {
+  return file === undefined ? 'load the module that has it as well' : `add "load_module ${file};" at the top of the configuration`;
 }
 
 function contextOf(engine: Setting['engine'], level: SettingLevel): string {

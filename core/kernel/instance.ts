@@ -24,7 +24,7 @@ import { RunningModules, type RunModule } from './running-modules.js';
 import { InstanceInfo, type Identity } from './server-info.js';
 import { Services } from './services.js';
 import { readSettings, type Settings } from './settings.js';
-import { withHints } from './shipped-modules.js';
+import { settingErrors, withHints } from './shipped-modules.js';
 import { validateChange } from './validation.js';
 
 /** Longest `commit`, `abort` or `release` of a resource, in milliseconds: requests wait meanwhile, in all workers. */
@@ -304,7 +304,8 @@ export class Instance {
     };
     const modules = new RunningModules(set, run, this.options);
     discardModules(this.#loaded?.modules, [this.#inForce?.modules, modules]);
-    this.#loaded = { lines, plan, modules, errors: [...errors, ...modules.errors] };
+    const settings = role === 'worker' ? [] : await settingErrors(set, installation, log);
+    this.#loaded = { lines, plan, modules, errors: [...errors, ...modules.errors, ...settings] };
     return this.#loaded;
   }
 

@@ -7,12 +7,16 @@ import { ManifestError, type ManifestErrors } from './manifest-error.js';
 import type { Installation } from './installation.js';
 import type { LoadedModule } from './module-file.js';
 import { ModuleErrors, ModuleLoadError } from './module-load-error.js';
+import { isModuleService } from './module-services.js';
+import { wantedServices } from './services.js';
 
 /** The modules of one server in load order. Each is checked against those before it when it is added. */
 export class ModuleSet implements Iterable<LoadedModule> {
   readonly registry = new SpecRegistry();
   readonly #modules = new Map<string, LoadedModule>();
   readonly #lines = new Map<string, Directive>();
+  /** Names of the services that these modules provide. */
+  readonly #services = new Set<string>();
   /** Contexts of directives: srv's own, and the ones that directives of these modules open. */
   readonly #contexts = new Set<ContextName>(CONTEXTS);
 
@@ -41,9 +45,18 @@ export class ModuleSet implements Iterable<LoadedModule> {
     return plane === 'both' || plane === this.plane;
   }
 
-  /** True if all modules that it needs are here. */
+  /** True if the modules before it are here: modules that it names, that provide its services, and that open the contexts of its directives. */
   hasNeedsOf(module: LoadedModule): boolean {
-    return this.#missingNeeds(module).length === 0;
+    const { directives = {} } = module.declaration.manifest;
+    const contexts = new Set([...this.#contexts, ...openedContexts(directives)]);
+    return (
+      this.#missingNeeds(module).length === 0 && this.#hasServicesOf(module) && unknownContexts(directives, contexts).next().done === true
+    );
+  }
+
+  #hasServicesOf({ class: moduleClass, declaration }: LoadedModule): boolean {
+    const wanted = [...(declaration.manifest.needs ?? []), ...declaredServices(moduleClass)].filter(isModuleService);
+    return wanted.every(({ service }) => this.#services.has(service));
   }
 
   #missingNeeds({ declaration }: LoadedModule): readonly string[] {
@@ -69,22 +82,32 @@ export class ModuleSet implements Iterable<LoadedModule> {
     if (missing.length > 0) throw needsOthers(name, missing, (need) => this.isShipped(need));
     const directives = declaration.manifest.directives ?? {};
     for (const context of openedContexts(directives)) this.#contexts.add(context);
-    const strange = [...this.#unknownContexts(directives)];
+    const strange = [...unknownContexts(directives, this.#contexts)];
     if (strange.length > 0) throw new ModuleErrors(module.file, strange);
     const conflicts = this.registry.register(name, directives);
     if (conflicts.length > 0) throw new ModuleLoadError(`module "${name}" cannot be loaded: ${conflicts.join('; ')}`, CONFLICT_HINT);
     this.#modules.set(name, module);
+    for (const { service } of declaration.manifest.provides ?? []) this.#services.add(service);
     if (line) this.#lines.set(name, line);
   }
+}
 
-  *#unknownContexts(directives: Directives): ManifestErrors {
-    for (const [name, spec] of Object.entries(directives)) {
-      if (typeof spec.block === 'object') yield* this.#unknownContexts(spec.block.directives);
-      for (const context of spec.in) {
-        if (this.#contexts.has(context)) continue;
-        yield new ManifestError(`directive "${name}": unknown context "${context}"`, contextHint(context, this.#contexts));
-      }
+function* unknownContexts(directives: Directives, known: ReadonlySet<ContextName>): ManifestErrors {
+  for (const [name, spec] of Object.entries(directives)) {
+    if (typeof spec.block === 'object') yield* unknownContexts(spec.block.directives, known);
+    for (const context of spec.in) {
+      if (!known.has(context)) yield new ManifestError(`directive "${name}": unknown context "${context}"`, contextHint(context, known));
     }
+  }
+}
+
+/** Services that a constructor names. Empty for one that names them wrongly, which is an error when it is called. */
+function declaredServices(moduleClass: LoadedModule['class']): readonly unknown[] {
+  try {
+    return wantedServices(moduleClass);
+  } catch (error) {
+    if (error instanceof ManifestError) return [];
+    throw error;
   }
 }
 

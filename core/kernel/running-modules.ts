@@ -18,7 +18,6 @@ import { defaultErrors } from './check-defaults.js';
 import { hookErrors } from './check-hooks.js';
 import { EngineVariables } from './engine-variables.js';
 import { routeErrors } from './check-routes.js';
-import { settingDirectivesErrors } from './check-settings.js';
 import { ManifestError, type ManifestErrors } from './manifest-error.js';
 import { loadErrors } from './load-errors.js';
 import type { Installation } from './installation.js';
@@ -75,7 +74,6 @@ export class RunningModules implements ModulesInForce {
       yield* routeErrors(instance);
       yield* conflicts.add(running);
       yield* order.errors(declaration.manifest, (name) => set.isShipped(name));
-      if (set.plane === 'data') yield* settingDirectivesErrors(declaration.manifest.settings, set.registry);
     }
     const start = (module: LoadedModule): void => {
       const running = runOrExplain(module, () => run(module, services));

@@ -1,6 +1,11 @@
+import { isUnknownDirective } from '../config/error-report.js';
 import type { ConfigError } from '../config/errors.js';
 import type { Installation } from './installation.js';
 import { importModule } from './module-file.js';
+import type { Log } from '../contract/log.js';
+import { settingDirectivesErrors } from './check-settings.js';
+import { loadErrors } from './load-errors.js';
+import { ModuleErrors } from './module-load-error.js';
 import type { ModuleSet } from './module-set.js';
 
 /**
@@ -14,8 +19,20 @@ export async function withHints(find: () => ConfigError[], set: ModuleSet, insta
   return find();
 }
 
-function isUnknownDirective({ message }: ConfigError): boolean {
-  return message.startsWith('unknown directive');
+/**
+ * Errors of settings whose directives the API could not change. A missing shipped module is named in the hint.
+ */
+export async function settingErrors(set: ModuleSet, installation: Installation, log: Log): Promise<ConfigError[]> {
+  if (set.plane !== 'data') return [];
+  const find = (): ConfigError[] =>
+    [...set].flatMap((module) => {
+      const errors = [...settingDirectivesErrors(module.declaration.manifest.settings, set.registry)];
+      return errors.length === 0 ? [] : loadErrors(new ModuleErrors(module.file, errors), set.lineOf(module), log);
+    });
+  const errors = find();
+  if (errors.length === 0) return errors;
+  await registerShippedModules(set, installation);
+  return find();
 }
 
 /**

@@ -122,6 +122,28 @@ test('a pattern loads all modules that it matches and that fit, what others need
   t.regex(stderr, /add "load_module modules\/srv_http_multi_header_module\.so;"/, 'the pattern has loaded no others');
 });
 
+test('a pattern loads first what opens contexts and provides services for others', async (t) => {
+  const SERVICE = `class Greeter { static service = 'acme.greeter'; }`;
+  const files = {
+    'modules/a_x.js': plugin('a_x', { manifest: `directives: { word: directive({ in: ['greeting'], args: text() }) }` }),
+    'modules/b_x.js': plugin('b_x', { imports: SERVICE, body: 'static services = [Greeter]; constructor(greeter) { greeter.greet(); }' }),
+    'modules/c_x.js': plugin('c_x', {
+      imports: SERVICE,
+      manifest: `needs: [Greeter], directives: { greeting: directive({ in: ['main'], block: { context: 'greeting', directives: {} } }) }`,
+    }),
+    'modules/d_x.js': plugin('d_x', { imports: SERVICE, manifest: 'provides: [Greeter]', body: 'greet() {}' }),
+  };
+  const { code, stderr } = await check(t, `load_module modules/*_x.js;\n${EVENTS} greeting { word hello; }`, files);
+  t.is(code, 0, stderr);
+});
+
+test('a setting without its directive is an error that names the shipped module to load', async (t) => {
+  const { code, stderr } = await check(t, `load_module modules/srv_http_dyn_fault_inject_module.so;\n${EVENTS}`);
+  t.is(code, 1);
+  t.regex(stderr, /setting "http_dyn_fault_inject": no directive "fault_inject" in location in .*:1$/m);
+  t.regex(stderr, /^ {4}add "load_module modules\/srv_http_fault_inject_module\.so;" at the top of the configuration$/m);
+});
+
 interface Fault {
   readonly what: string;
   readonly files?: Readonly<Record<string, string>>;

@@ -327,7 +327,7 @@ const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason
     'a setting of a directive that no module has',
     { manifest: `settings: [{ key: 'acme', summary: 'x', engine: 'http', global: [${SET}] }]`.replace(`'root'`, `'acme'`) },
     'setting "acme": no directive "acme" in global',
-    'load the module that has it before this one',
+    'load the module that has it as well',
   ],
   [
     'settings that share a directive',
