@@ -71,7 +71,7 @@ export const ERROR_CODES = {
   NotTransactional: {
     status: 400,
     meaning:
-      'The call cannot be part of a transaction: it changes more than the configuration (keys and values, actions of modules that do not declare it), or is a transaction itself.',
+      'The call cannot be part of a transaction: it changes more than the configuration (keys and values, actions of modules that do not declare it), is a transaction itself, or a rollback after another change.',
     remedy: 'Send it alone.',
   },
   Unauthorized: {

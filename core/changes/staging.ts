@@ -32,3 +32,8 @@ export function assertAlone({ current }: Staging): void {
 export function notTransactional(): ApiError {
   return new ApiError(400, 'NotTransactional', 'this call cannot be a part of a transaction: send it alone');
 }
+
+/** The history has what is written down, and lacks the calls before: a rollback would bring back what they brought back already. */
+export function rollbackNotFirst(): ApiError {
+  return new ApiError(400, 'NotTransactional', 'a rollback must be the first call of a transaction that changes something');
+}

@@ -51,7 +51,7 @@ import type { StoreState } from './store-state.js';
 import type { StagedChange } from './staged-change.js';
 import { hasFailed, PER_CALL, SharedDeadline, stageCalls, type StagedCall, type Together } from './staged-calls.js';
 import { Stager, type Build, type Staged } from './stager.js';
-import { assertAlone } from './staging.js';
+import { assertAlone, rollbackNotFirst } from './staging.js';
 import { StateFileWriter } from './state-file-writer.js';
 import type { LoadedConfiguration, ModuleSpecs, TransactionLimits, TransactionOptions } from './transaction-options.js';
 
@@ -180,10 +180,13 @@ export class TransactionQueue extends Transactions {
 
   /**
    * Takes changes of earlier transactions back.
-   * @param changes gives them when it has its turn, the newest first; what it throws is thrown on
+   * @param changes gives them when it has its turn, the newest first; its exceptions are thrown on
+   * @throws ApiError 400 `NotTransactional` as a part of a transaction that has changed something before
    */
   rollback(changes: () => Iterable<AddressChange>, context: Partial<ActionContext>): Promise<Applied> {
+    const { current } = this.options.staging;
     const wanted: Build = (around) => {
+      if (current?.steps.some(({ edits }) => edits.length > 0)) throw rollbackNotFirst();
       const all = [...changes()];
       return { size: all.length, isChain: true, resolve: () => rollbackEdits(all, around) };
     };

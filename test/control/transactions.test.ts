@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
+import { StoredHistory } from '../../core/changes/configuration-history.js';
 import { ConfigErrors, ConfigError } from '../../core/config/errors.js';
 import { exactTree } from '../../core/contract/print.js';
 import { ApiError } from '../../core/contract/control.js';
@@ -239,4 +240,26 @@ test('state files are written back soon, whole, and closing waits for them', asy
   await transactions.close();
   t.deepEqual(stateLines(readFileSync(join(folder, 'demo.state'), 'utf8')), ['server 10.0.0.1:80;', 'server 10.0.0.2:80 weight=3;']);
   t.false(existsSync(join(folder, 'demo.state.new')));
+});
+
+/** A call of a transaction. */
+const call = (work: () => Promise<unknown>) => () =>
+  work().then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error: error as ApiError }),
+  );
+
+test('a rollback in a transaction is the first call that changes something', async (t) => {
+  const { transactions, store, printed, restarted } = await fakeMaster(t, { config: CONFIG, folder: tempFolder(t) });
+  const history = new StoredHistory(store, transactions);
+  const { version } = transactions;
+  await transactions.apply(add('server 10.0.0.3:80;'));
+  const back = call(() => history.rollback(version, {}));
+  const before = printed();
+  const { outcomes } = await transactions.together([back, back], { dryRun: false, requestId: 'twice' });
+  t.like(outcomes[1], { error: { status: 400, code: 'NotTransactional' } });
+  t.is(printed(), before);
+  await transactions.together([back, call(() => transactions.apply(add('server 10.0.0.4:80;')))], { dryRun: false, requestId: 'first' });
+  t.regex(printed(), /10\.0\.0\.2:80;\s+server 10\.0\.0\.4:80;/);
+  t.is(restarted(), printed());
 });
