@@ -155,6 +155,41 @@ test('the dynamic table is what the RFC says', (t) => {
   t.notThrows(() => fc.assert(property, { numRuns: 1000 }));
 });
 
+/** Fields of all blocks, and how often the table has changed; an error ends them. @param repeats a block that is the last one is not decoded */
+function fieldsOf(blocks: readonly Buffer[], repeats: boolean): string[] {
+  const decoder = new HpackDecoder();
+  const found: string[] = [];
+  let last: { block: Buffer; fields: string[]; added: HpackDecoder['added'] } | undefined;
+  try {
+    for (const one of blocks) {
+      if (repeats && last?.added !== undefined && last.block.equals(one)) {
+        decoder.repeat(last.added);
+        found.push(...last.fields);
+        continue;
+      }
+      const fields: string[] = [];
+      decoder.decode(one, { onField: (name, value) => void fields.push(`${name}: ${value}`) });
+      last = { block: one, fields, added: decoder.added };
+      found.push(...fields);
+    }
+  } catch (error) {
+    found.push((error as Error).message);
+  }
+  return [...found, String(decoder.changes)];
+}
+
+test('a block that means the same whatever is in the table may be repeated without being decoded', (t) => {
+  const references = [62, 63, 70, 90].map((index) => String.fromCharCode(0x80 | index));
+  const parts = ['\x88', '\x20\x3f\xe1\x1f', addedField('a', 'b'), addedField('name', 'v'.repeat(900)), field('c', 'd'), ...references];
+  const block = fc.array(fc.constantFrom(...parts), { minLength: 1, maxLength: 4 }).map((chosen) => Buffer.from(chosen.join(''), 'latin1'));
+  const runs = fc.array(fc.tuple(block, fc.integer({ min: 1, max: 5 })), { maxLength: 8 });
+  const property = fc.property(runs, (chosen) => {
+    const blocks = chosen.flatMap(([one, times]) => Array.from({ length: times }, () => one));
+    assert.deepEqual(fieldsOf(blocks, true), fieldsOf(blocks, false));
+  });
+  t.notThrows(() => fc.assert(property, { numRuns: 2000 }));
+});
+
 test('any bytes are fields or an error to HPACK', (t) => {
   const property = fc.property(fc.array(bytes, { maxLength: 5 }), (blocks) => {
     const found = decode(blocks);

@@ -74,6 +74,8 @@ const STATIC: readonly TableField[] = STATIC_TEXT.split('\n').map((line) => {
   return space < 0 ? { name: line, value: '' } : { name: line.slice(0, space), value: line.slice(space + 1) };
 });
 
+/** Numbers up to this one are in the static table. */
+export const STATIC_FIELDS = STATIC.length;
 /** Numbers of names in the static table, the first of each. */
 export const STATIC_NAMES: ReadonlyMap<string, number> = new Map(STATIC.map(({ name }, at) => [name, at + 1] as const).toReversed());
 /** Numbers of the statuses in the static table. */

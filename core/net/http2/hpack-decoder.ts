@@ -1,4 +1,4 @@
-import { HeaderTable, type TableField } from './header-table.js';
+import { HeaderTable, STATIC_FIELDS, type TableField } from './header-table.js';
 import { decodeHuffman } from './huffman.js';
 import { ErrorCode, HEADER_TABLE_SIZE, Http2Error } from './protocol.js';
 
@@ -23,6 +23,10 @@ export class HpackDecoder {
   #end = 0;
   /** Counts what has changed the table: as long as it stays the same, the same block means the same fields. */
   changes = 0;
+  /** Fields that the last block has put into the table. */
+  #added: TableField[] = [];
+  /** That block refers to the table, or changes its size. */
+  #dependsOnTable = false;
 
   /** @param scratch may be shared by all decoders of a thread */
   constructor(private readonly scratch = new HuffmanScratch()) {}
@@ -32,6 +36,8 @@ export class HpackDecoder {
     this.#bytes = block;
     this.#at = 0;
     this.#end = block.length;
+    this.#dependsOnTable = false;
+    if (this.#added.length > 0) this.#added = [];
     let mayResize = true;
     while (this.#at < this.#end) {
       const first = block[this.#at] as number;
@@ -47,7 +53,19 @@ export class HpackDecoder {
     this.#bytes = EMPTY;
   }
 
+  /** Fields that the last block has put into the table, if it means the same whatever is in there; else undefined. For {@link repeat}. */
+  get added(): readonly TableField[] | undefined {
+    return this.#dependsOnTable ? undefined : this.#added;
+  }
+
+  /** The same block once more, whose fields are known. @param added by it, see {@link added} */
+  repeat(added: readonly TableField[]): void {
+    this.changes += added.length;
+    for (const field of added) this.#table.add(field);
+  }
+
   #resize(): void {
+    this.#dependsOnTable = true;
     const size = this.#number(5);
     if (size > HEADER_TABLE_SIZE) throw broken('table size update beyond the setting');
     this.changes++;
@@ -63,12 +81,14 @@ export class HpackDecoder {
     const field = { name, value: this.#string() };
     if (isAdded) {
       this.changes++;
+      this.#added.push(field);
       this.#table.add(field);
     }
     return field;
   }
 
   #indexed(number: number): TableField {
+    if (number > STATIC_FIELDS) this.#dependsOnTable = true;
     const field = this.#table.field(number);
     if (field === undefined) throw broken('index beyond the header table');
     return field;

@@ -1,5 +1,6 @@
 import { FRAME_COST } from '../../../../net/http2/flood-guard.js';
 import { broken, FrameDispatcher } from '../../../../net/http2/frame-dispatcher.js';
+import type { TableField } from '../../../../net/http2/header-table.js';
 import { HpackDecoder } from '../../../../net/http2/hpack-decoder.js';
 import type { Http2MemberStream } from './http2-member-stream.js';
 import type { MemberConnection } from './member-connection.js';
@@ -11,9 +12,12 @@ const CLOSED_LIMIT = 8192;
 /** Gives the frames of a member their meaning. @throws Http2Error what ends the connection */
 export class MemberFrames extends FrameDispatcher {
   readonly #decoder: HpackDecoder;
-  /** The last block, its text, and how often the table had changed: responses of one second mostly have the same fields. */
+  /** The last block, and its text: responses of one second mostly have the same fields. */
   #recentBlock = '';
   #recentText = '';
+  /** Fields that it has put into the table (nginx sends each as if it were new). Undefined: the block refers to the table. */
+  #recentAdded: readonly TableField[] | undefined = undefined;
+  /** How often the table had changed, where the block did not change it; else -1. */
   #recentChanges = -1;
 
   constructor(private readonly connection: MemberConnection) {
@@ -39,7 +43,7 @@ export class MemberFrames extends FrameDispatcher {
       return;
     }
     const bytes = block.latin1Slice();
-    if (this.#recentChanges === this.#decoder.changes && bytes === this.#recentBlock && this.#recentText.length <= stream.headLimit) {
+    if (bytes === this.#recentBlock && this.#recentText.length <= stream.headLimit && this.#isRepeated()) {
       stream.receiveHead(this.#recentText, ends, block.length);
       return;
     }
@@ -51,12 +55,20 @@ export class MemberFrames extends FrameDispatcher {
       stream.failHead(fields);
       return;
     }
-    if (this.#decoder.changes === before) {
-      this.#recentChanges = before;
-      this.#recentBlock = bytes;
-      this.#recentText = text;
-    }
+    this.#recentBlock = bytes;
+    this.#recentText = text;
+    this.#recentAdded = this.#decoder.added;
+    this.#recentChanges = this.#decoder.changes === before ? before : -1;
     stream.receiveHead(text, ends, block.length);
+  }
+
+  /** The block that came last has come again: if its fields are still the same, the table changes as it does by them. */
+  #isRepeated(): boolean {
+    if (this.#recentAdded !== undefined) {
+      this.#decoder.repeat(this.#recentAdded);
+      return true;
+    }
+    return this.#recentChanges === this.#decoder.changes;
   }
 
   protected receiveReset(id: number, code: number): void {
