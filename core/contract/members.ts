@@ -3,9 +3,20 @@
  * below their `server` line, and changes that alone.
  */
 
+/** As the parameters of these names, 0: no limit. Times in milliseconds. Default: those of the `server` line. */
+export interface MemberLimits {
+  readonly maxConns?: number;
+  readonly maxFails?: number;
+  readonly failTimeout?: number;
+  readonly slowStart?: number;
+}
+
 /** A server that was found. */
-export interface FoundServer {
-  /** `10.0.0.1:8080`, `[2001:db8::1]:8080`. */
+export interface FoundServer extends MemberLimits {
+  /**
+   * `10.0.0.1:8080`, `[2001:db8::1]:8080`, or `edge.example.com:8080`: all addresses of the name, which the `resolver` of the upstream looks up again
+   * as often as DNS says.
+   */
   readonly address: string;
   /** 1 to 65535; a weight of the `server` line takes precedence. Default: 1. */
   readonly weight?: number;

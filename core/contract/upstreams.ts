@@ -1,5 +1,6 @@
 /** Upstreams and their members, with their figures. */
 import type { HealthFigures } from './health.js';
+import type { MemberLimits } from './members.js';
 import type { Directive } from './tree.js';
 
 /** State of a member, the first of these that holds. `resolving`: it is a name that has no address yet, or none any more. */
@@ -15,6 +16,8 @@ export interface PeerView {
   readonly directive: Directive;
   /** Id of the `server` line, if its name is looked up again and again and this is one of its addresses. */
   readonly parent?: number;
+  /** Parameters that its source (`members_from`) gives it, in place of those of the line. */
+  readonly limits?: MemberLimits;
   readonly backup: boolean;
   readonly weight: number;
   readonly maxConns: number;

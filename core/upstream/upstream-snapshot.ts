@@ -106,6 +106,7 @@ export function viewOf(peer: Peer, { memory }: Upstream, now: number): PeerView 
     name: member.name,
     directive: member.directive!,
     ...(member.found && { parent: member.key }),
+    ...(member.found?.limits && { limits: member.found.limits }),
     backup: member.settings.backup,
     weight: member.settings.weight,
     maxConns: member.settings.maxConns,

@@ -1,3 +1,5 @@
+import { durationText } from '../../core/contract/duration.js';
+import type { MemberLimits } from '../../core/contract/members.js';
 import type { PeerView, UpstreamView } from '../../core/contract/upstreams.js';
 import type { DirectiveJson } from '../../core/contract/spec.js';
 import type { Directive } from '../../core/contract/tree.js';
@@ -46,9 +48,18 @@ function nameView(directive: Directive, addresses: readonly PeerView[]): MemberV
   return { id, ...shown, server, ...(service !== '' && { service }), ...(addresses.length === 0 && { state: 'resolving' }) };
 }
 
-function foundView(directive: Directive, { id, server, name, weight, backup }: PeerView): MemberView {
+function foundView(directive: Directive, { id, server, name, weight, backup, limits }: PeerView): MemberView {
   const { resolve: _resolve, service: _service, members_from: _source, ...shown } = serverLines.show(serverLines.read(directive));
-  return { id, ...shown, server, weight, backup, host: name, parent: directive.key ?? 0 };
+  return { id, ...shown, ...(limits && shownLimits(limits)), server, weight, backup, host: name, parent: directive.key ?? 0 };
+}
+
+function shownLimits({ maxConns, maxFails, failTimeout, slowStart }: MemberLimits): Partial<Shown> {
+  return {
+    ...(maxConns !== undefined && { max_conns: maxConns }),
+    ...(maxFails !== undefined && { max_fails: maxFails }),
+    ...(failTimeout !== undefined && { fail_timeout: durationText(failTimeout) }),
+    ...(slowStart !== undefined && { slow_start: durationText(slowStart) }),
+  };
 }
 
 function viewOf(directive: Directive, upstream: UpstreamView): MemberView {

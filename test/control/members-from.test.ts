@@ -5,6 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import { httpBackend } from '../harness/backends.js';
 import { check } from '../harness/check.js';
 import { exchange, get } from '../harness/client.js';
+import { dnsServer } from '../harness/dns-server.js';
 import { shared, type Scope } from '../harness/scope.js';
 import { startSrv } from '../harness/srv.js';
 import { writeInto } from '../harness/temp.js';
@@ -53,6 +54,8 @@ async function numbered(scope: Scope, number: number): Promise<string> {
   return `127.0.0.1:${backend.port}`;
 }
 
+const portOf = (address: string): string => address.slice(address.indexOf(':'));
+
 /** Waits until requests are served by these servers and no others. */
 function served(node: Node, path: string, numbers: readonly number[]): Promise<unknown> {
   const wanted = numbers.map((number) => `server ${number}`).join(' ');
@@ -95,10 +98,14 @@ test.serial('a list that is not valid changes nothing, and is logged once for it
     ['{"servers":', /it is not valid JSON/],
     ['['.repeat(900), /it is not valid JSON/],
     ['{"secret":"x"}', /it must be an array of servers/],
-    ['[{"server":"10.0.0.1:80","wieght":2}]', /may have "server", "weight" and "backup" only/],
-    ['["example.com:80"]', /must be IP:PORT, not 'example\.com:80'/],
-    ['["unix:/run/a.sock"]', /must be IP:PORT, not 'unix/],
-    ['["10.0.0.1:80\\nadmin"]', /must be IP:PORT, not '10\.0\.0\.1:80\\nadmin'/],
+    ['[{"server":"10.0.0.1:80","wieght":2}]', /server 0 has an unknown key; known ones are "server", "backup", "weight", "max_conns"/],
+    ['["example.com:80"]', /"example\.com:80" needs a "resolver" in the upstream/],
+    ['["example.com"]', /must be IP:PORT or NAME:PORT, not 'example\.com'/],
+    ['["unix:/run/a.sock"]', /must be IP:PORT or NAME:PORT, not 'unix/],
+    ['["10.0.0.1:80\\nadmin"]', /must be IP:PORT or NAME:PORT, not '10\.0\.0\.1:80\\nadmin'/],
+    ['["exa mple.com:80"]', /must be IP:PORT or NAME:PORT, not 'exa mple\.com:80'/],
+    ['[{"server":"10.0.0.1:80","max_conns":-1}]', /"maxConns" of a server must be a whole number/],
+    ['[{"server":"10.0.0.1:80","fail_timeout":10}]', /server 0 must have a time such as "10s" as its "fail_timeout"/],
     ['["10.0.0.1:80", {"server":"10.0.0.2:80","weight":0}]', /weight of a server must be/],
     ['[{"server":"10.0.0.1:80","backup":"yes"}]', /"backup" of a server must be/],
     ['[{"server":{"toString":1}}]', /must have a string "server"/],
@@ -130,6 +137,48 @@ test.serial('a worker that is started later, and a reload, have the servers that
   await node.srv.waitForLog(/reconfigured/);
   await served(node, '/', [0, 1, 2]);
   t.deepEqual(await node.list(), before);
+});
+
+test('names of a list are resolved, again and again; parameters are those of the list, then those of the line', async (t) => {
+  const dns = await dnsServer(t);
+  const [first, second] = [await numbered(t, 1), await numbered(t, 2)];
+  dns.a('one.test', ['127.0.0.1'], 1);
+  dns.fail('late.test', 'silent');
+  const resolver = `resolver 127.0.0.1:${dns.port} ipv6=off; resolver_timeout 1s;`;
+  const node = await startNode(t, {
+    main: LOAD,
+    files: { [LIST]: JSON.stringify([{ server: `one.test${portOf(first)}`, weight: 2, max_conns: 5, fail_timeout: '1m30s' }]) },
+    stream: `${resolver}
+      upstream raw { zone raw 64k; ${FAST} server listed members_from=file:${LIST}; }
+      server { listen 127.0.0.1:%%PORT_raw%%; proxy_pass raw; }`,
+    http: `${resolver}
+      upstream demo { zone demo 64k; ${FAST} server edge members_from=file:${LIST} max_fails=7 max_conns=9; }`,
+    server: 'location / { proxy_pass http://demo; }',
+  });
+  const found = async () => (await node.members()).filter(({ parent }) => parent !== undefined);
+  await served(node, '/', [1]);
+  const [kept] = await found();
+  t.like(kept, { server: first, weight: 2, max_conns: 5, max_fails: 7, fail_timeout: '90s' });
+  const request = 'GET / HTTP/1.0\r\n\r\n';
+  await waitFor('the server of the stream', async () => (await exchange(t, node.srv.port('raw'), request)).endsWith('server 1'));
+
+  // Its addresses change, the list does not.
+  dns.a('one.test', ['127.0.0.1', '127.0.0.2'], 1);
+  await waitFor('another address', async () => (await found()).length === 2);
+  t.is((await found())[0]?.id, kept?.id, 'a member whose address stays is the same');
+  dns.a('one.test', ['127.0.0.1'], 1);
+  await waitFor('the address to go', async () => (await found()).length === 1);
+
+  write(node, [`late.test${portOf(first)}`, { server: second, max_conns: 3 }]);
+  await waitFor('the second server', async () => (await found()).some((member) => member.max_conns === 3));
+  t.is((await found())[0]?.id, kept?.id, 'while a name was never looked up, its address may be any one of before');
+  dns.heal('late.test');
+  dns.a('late.test', [], 1);
+  await waitFor('the name without addresses', async () => (await found()).length === 1);
+  await served(node, '/', [2]);
+  t.like(await found(), [{ server: second, max_conns: 3, fail_timeout: '10s' }]);
+  write(node, [{ server: second, max_conns: 4 }]);
+  await waitFor('other parameters', async () => (await found())[0]?.max_conns === 4);
 });
 
 test('a start without the list has the servers of the last one', async (t) => {

@@ -16,7 +16,7 @@ import { FollowedLine, type LookupWay } from './followed-line.js';
 import { changeOfLine, type LineChange } from './line-change.js';
 import { resolverOf } from './name-query.js';
 import { PreparedLine } from './prepared-line.js';
-import { SourceUse } from './source-use.js';
+import { type FollowName, SourceUse } from './source-use.js';
 
 /** How the master applies its results. */
 export interface Crew {
@@ -130,17 +130,22 @@ export class DiscoveredMembers {
   #wayOf({ query }: ServerEntry, upstream: Directive, around: Directive | undefined): LookupWay | undefined {
     if (query === undefined) return undefined;
     const { discovery, log } = this.options;
+    const choice = resolverOf(upstream, around);
     if (query.kind !== 'source') {
-      const choice = resolverOf(upstream, around);
       const use = (line: FollowedLine) => ({ use: discovery.use(query, choice!, line), begin: () => undefined });
       return choice && { key: choice.key, owner: undefined, use };
     }
     const source = this.#sources?.of(upstream, query.name);
+    const followName: FollowName = (name, port, follower) => {
+      if (choice !== undefined) return discovery.use({ kind: 'addresses', name, port }, choice, follower);
+      throw new RangeError(`"${name}:${port}" needs a "resolver" in the upstream, or around it`);
+    };
     const use = (line: FollowedLine) => {
-      const followed = new SourceUse(source!, line, log);
+      const followed = new SourceUse(source!, line, followName, log);
       return { use: followed, begin: () => followed.follow() };
     };
-    return source && { key: source.key, owner: source.owner, use };
+    // Another resolver looks the names of the list up again.
+    return source && { key: `${source.key} ${choice?.key ?? ''}`, owner: source.owner, use };
   }
 
   /** The line is not active any more. */
