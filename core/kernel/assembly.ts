@@ -162,6 +162,9 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
       log.write('warn', `upstream server temporarily disabled: ${memberText(peer)} in upstream "${upstream.name}"`),
     onBalancerError: (module, error, upstream) =>
       log.write('error', `${module}: balancer of upstream "${upstream.name}" failed: ${stackOf(error)}`),
+    onAdded: ({ member: { address }, server }, upstream) => {
+      if (context.controlListeners.isReachedBy(address)) log.write('warn', memberOfControlPlane(server, upstream.name));
+    },
     onCheckerError: (module, error, upstream) =>
       log.write('error', `${module}: health checker of upstream "${upstream.name}" failed: ${stackOf(error)}`),
   };
@@ -276,4 +279,8 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
 /** A member in the log: its address, and the name that was resolved to it. */
 function memberText({ server, name }: Peer): string {
   return server === name ? `"${server}"` : `"${server}" of "${name}"`;
+}
+
+function memberOfControlPlane(server: string, upstream: string): string {
+  return `server "${server}" in upstream "${upstream}" leads to the control plane of this server: it gets no connection, unless "api_from_data_plane on" allows it`;
 }

@@ -19,6 +19,8 @@ export interface UpstreamOptions {
   readonly onUnavailable: (peer: Peer, upstream: WatchedUpstream) => void;
   /** The balancer of a module has thrown. */
   readonly onBalancerError?: (module: string, error: unknown, upstream: WatchedUpstream) => void;
+  /** A member takes effect. In the master only. */
+  readonly onAdded?: (peer: Peer, upstream: WatchedUpstream) => void;
   /** The health checker of a module has thrown. */
   readonly onCheckerError?: (module: string, error: unknown, upstream: WatchedUpstream) => void;
   readonly watch?: MemberWatch;

@@ -295,6 +295,7 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
         this.#balancer?.added(peer);
         this.#bindings?.added(peer);
         this.#queue?.serveSoon();
+        if (this.#isMaster) this.options.onAdded?.(peer, this);
       },
       abort: () => {
         if (this.#slots[peer.slot] === peer) this.#slots[peer.slot] = undefined;

@@ -53,6 +53,8 @@ export interface UpstreamSetOptions {
   readonly onUnavailable: (peer: Peer, upstream: WatchedUpstream) => void;
   /** The balancer of a module has thrown. */
   readonly onBalancerError?: (module: string, error: unknown, upstream: WatchedUpstream) => void;
+  /** A member takes effect. In the master only. */
+  readonly onAdded?: (peer: Peer, upstream: WatchedUpstream) => void;
   /** The health checker of a module has thrown. */
   readonly onCheckerError?: (module: string, error: unknown, upstream: WatchedUpstream) => void;
   readonly watch?: MemberWatch | undefined;
@@ -102,6 +104,7 @@ export class UpstreamSet extends Upstreams implements Follower {
     onUnavailable,
     onBalancerError,
     onCheckerError,
+    onAdded,
     watch,
     lookup = systemLookup,
     discovery,
@@ -115,6 +118,7 @@ export class UpstreamSet extends Upstreams implements Follower {
       ...(timers && { timers }),
       ...(onBalancerError && { onBalancerError }),
       ...(onCheckerError && { onCheckerError }),
+      ...(onAdded && { onAdded }),
       ...(watch && { watch }),
       earlierHealth: (peer: Peer, of: WatchedUpstream) => this.carried.healthOf(of, peer),
     };

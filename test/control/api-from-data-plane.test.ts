@@ -88,6 +88,11 @@ test.serial('a member that the API adds does not lead to the API', async (t) => 
   const [first] = await node.members();
   await node.upstreams('PATCH', `/demo/servers/${first?.id}`, { down: true });
   t.is((await node.web('/api/v1/kv')).status, 502);
+  const { srv } = node;
+  await srv.waitForLog(
+    new RegExp(`\\[warn\\] .* server "127\\.0\\.0\\.1:${srv.port('api')}" in upstream "demo" leads to the control plane of this server`),
+  );
+  t.is(srv.log().match(/in upstream "demo" leads to the control plane/g)?.length, 1, 'a change of its parameters does not say so again');
 });
 
 test.serial('health checks fail, and say why', async (t) => {
