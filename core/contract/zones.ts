@@ -53,6 +53,8 @@ export interface Records<F extends string, S extends string = never> {
   readonly evicted: number;
   /** Copies of all that have not expired, the one used last first. Holds the lock while it copies: for listings, not for requests. */
   entries(): [key: string, fields: Fields<F, S>][];
+  /** Copies of the `count` ones that were used longest ago, the oldest first, expired ones included. */
+  oldest(count: number): [key: string, fields: Fields<F, S>][];
 }
 
 /** `rejected`: as many are held as the limit allows. `full`: the zone has no room for another key. */

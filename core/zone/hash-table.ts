@@ -179,6 +179,13 @@ export class HashTable {
       yield entry + Entry.BYTES;
   }
 
+  /** Offsets of up to `count` values, the one used longest ago first. */
+  *fromOldest(count: number): Generator<number> {
+    const { u32 } = this.zone;
+    let entry = u32[wordOf(this.head) + Head.oldest]!;
+    for (let left = count; entry !== 0 && left > 0; left--, entry = u32[wordOf(entry) + Entry.newer]!) yield entry + Entry.BYTES;
+  }
+
   /** Says what does not fit together, for tests: bucket of each entry, both directions of the order, the count. */
   *faults(): Generator<string> {
     const { u32 } = this.zone;

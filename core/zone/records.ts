@@ -134,6 +134,14 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
     return entries;
   }
 
+  oldest(count: number): [string, Fields<F, S>][] {
+    const entries: [string, Fields<F, S>][] = [];
+    this.#enter();
+    for (const record of this.table.fromOldest(count)) entries.push([this.table.keyOf(record).toString(), this.#copy(record)]);
+    this.zone.leave();
+    return entries;
+  }
+
   /** A change may be made again when another worker was faster: what it did to other records would be done twice. */
   #assertOutsideOfChange(): void {
     if (this.#busy) throw new Error('a change of a record must not change records');

@@ -1,0 +1,108 @@
+import { readdir, rm, stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Log } from '../../core/contract/log.js';
+import { systemErrorText } from '../../core/contract/system-error.js';
+import type { CacheZone } from './cache-zone.js';
+
+/** Names of files in a cache, as `filePath` makes them. */
+const NAME = /^[0-9a-f]{32}$/;
+/** Names of files that are being written; those of a server that was killed stay. */
+const ASIDE = /^\.[0-9a-f]{32}\.[0-9a-f]{16}$/;
+/** Milliseconds after which a file that was being written is abandoned. */
+const ABANDONED = 3_600_000;
+
+/** Takes the files of a cache into its index, and removes the excessive and the unused ones. In one worker. */
+export class CacheManager {
+  constructor(
+    private readonly zone: CacheZone,
+    private readonly log: Log,
+  ) {}
+
+  /** Reads the folder, with pauses (`loader_files`, `loader_sleep`, `loader_threshold`). */
+  async load(signal: AbortSignal): Promise<void> {
+    const { path } = this.zone;
+    const pace = new Pace(path.loader_files, path.loader_threshold, path.loader_sleep, signal);
+    try {
+      await this.#loadFolder(path.path, path.levels.length, pace);
+    } catch (error) {
+      if (signal.aborted) return;
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+        this.log.write('crit', `cache "${this.zone.name}" cannot be loaded (${systemErrorText(error)})`);
+    }
+    this.zone.loaded();
+    this.log.write('info', `cache "${this.zone.name}": ${this.zone.entries} entries, ${this.zone.size} bytes`);
+  }
+
+  async #loadFolder(folder: string, levels: number, pace: Pace): Promise<void> {
+    for (const name of await readdir(folder)) {
+      const path = join(folder, name);
+      if (levels > 0) {
+        if (/^[0-9a-f]{1,2}$/.test(name)) await this.#loadFolder(path, levels - 1, pace);
+      } else if (NAME.test(name)) await this.#loadFile(name, path);
+      else if (ASIDE.test(name)) await this.#removeAbandoned(path);
+      await pace.step();
+    }
+  }
+
+  async #loadFile(name: string, path: string): Promise<void> {
+    const facts = await stat(path).catch(() => undefined);
+    if (facts !== undefined) this.zone.add(name, facts.size, facts.mtimeMs);
+  }
+
+  async #removeAbandoned(path: string): Promise<void> {
+    const facts = await stat(path).catch(() => undefined);
+    if (facts !== undefined && Date.now() - facts.mtimeMs > ABANDONED) await rm(path, { force: true });
+  }
+
+  /** Removes what is too old, and what is too much (`inactive`, `max_size`, `min_free`), the response used longest ago first. */
+  async tidy(signal: AbortSignal): Promise<void> {
+    const { zone } = this;
+    const { path } = zone;
+    const pace = new Pace(path.manager_files, path.manager_threshold, path.manager_sleep, signal);
+    for (;;) {
+      const oldest = zone.oldest(path.manager_files);
+      const missing = await this.#missingRoom();
+      let excess = Math.max(zone.size - (path.max_size ?? Infinity), missing);
+      const removed = oldest.filter(({ bytes, used }) => {
+        const goes = used + path.inactive < Date.now() || excess > 0;
+        if (goes) excess -= bytes;
+        return goes;
+      });
+      for (const { name } of removed) {
+        await zone.remove(name);
+        await pace.step();
+      }
+      if (removed.length < path.manager_files) return;
+    }
+  }
+
+  /** Bytes that `min_free` lacks. */
+  async #missingRoom(): Promise<number> {
+    const { min_free: least, path } = this.zone.path;
+    if (least === undefined) return 0;
+    const { bavail, bsize } = await statfs(path).catch(() => ({ bavail: Infinity, bsize: 1 }));
+    return least - bavail * bsize;
+  }
+}
+
+/** Pauses after so many files, or so much time. */
+class Pace {
+  #files = 0;
+  #since = Date.now();
+
+  constructor(
+    private readonly files: number,
+    private readonly threshold: number,
+    private readonly sleep: number,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  async step(): Promise<void> {
+    this.signal.throwIfAborted();
+    if (++this.#files < this.files && Date.now() - this.#since < this.threshold) return;
+    await pause(this.sleep, undefined, { signal: this.signal });
+    this.#files = 0;
+    this.#since = Date.now();
+  }
+}

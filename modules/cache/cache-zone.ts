@@ -1,0 +1,222 @@
+import { mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Log } from '../../core/contract/log.js';
+import { systemErrorText } from '../../core/contract/system-error.js';
+import type { Holds, Records, Zones } from '../../core/contract/zones.js';
+import { filePath, type CachePath } from './directives.js';
+import { encodeHead, EntryFile, rewriteHead, type StoredHead } from './entry-file.js';
+
+const FIELDS = ['bytes', 'used', 'uses', 'updating'] as const;
+type Field = (typeof FIELDS)[number];
+const TOTALS = ['stored', 'loaded'] as const;
+/** The one record of the totals. */
+const ALL = 'all';
+
+/** A renewal that has not ended after this time, in milliseconds, has failed: another request may try. */
+const LONGEST_UPDATE = 60_000;
+
+/** One cache: its files, and the index of them in shared memory. The same cache in every worker. */
+export class CacheZone {
+  readonly #index: Records<Field>;
+  readonly #totals: Records<(typeof TOTALS)[number]>;
+  readonly holds: Holds;
+
+  constructor(
+    readonly path: CachePath,
+    zones: Zones,
+    /** Where files are written before they belong to the cache: on the same file system, or they would be copied. */
+    private readonly temporary: string,
+    private readonly log: Log,
+  ) {
+    const zone = path.keys_zone;
+    this.#index = zones.records(zone, { fields: FIELDS, evicted: (name, { bytes }) => this.#forgotten(name, bytes) });
+    this.#totals = zones.records(zone, { fields: TOTALS, evict: false });
+    this.holds = zones.holds(zone);
+  }
+
+  get name(): string {
+    return this.path.keys_zone.name;
+  }
+
+  /** Bytes of the files. */
+  get size(): number {
+    return this.#totals.get(ALL)?.stored ?? 0;
+  }
+
+  get entries(): number {
+    return this.#index.size;
+  }
+
+  /** All files that were there at the start are in the index. */
+  get isLoaded(): boolean {
+    return (this.#totals.get(ALL)?.loaded ?? 0) > 0;
+  }
+
+  loaded(): void {
+    this.#totals.add(ALL, 'loaded', 1);
+  }
+
+  /** Counts a request for a name. @returns how many there were; undefined: the index is full */
+  use(name: string, now: number): number {
+    let uses = 0;
+    this.#index.update(
+      name,
+      (fields) => {
+        uses = ++fields.uses;
+        fields.used = now;
+        return true;
+      },
+      undefined,
+    );
+    return uses;
+  }
+
+  /** Opens the response stored with a name. Undefined: there is none, or it is that of another key. @throws (rejects) Error of the system */
+  async open(name: string, key: string): Promise<EntryFile | undefined> {
+    if (this.isLoaded && (this.#index.get(name)?.bytes ?? 0) === 0) return undefined;
+    const path = filePath(this.path, name);
+    let file = await EntryFile.open(path);
+    // A worker may be writing its new head.
+    if (file === 'damaged') file = await EntryFile.open(path);
+    if (file === 'damaged') {
+      this.log.write('error', `cache file "${path}" is damaged, or of another version: it is removed`);
+      await this.remove(name);
+      return undefined;
+    }
+    if (file === undefined) this.#removed(name);
+    else this.#found(name, file);
+    if (file === undefined || file.stored.key === key) return file;
+    file.close();
+    return undefined;
+  }
+
+  /** One that the loader had not come to. */
+  #found(name: string, { stored }: EntryFile): void {
+    if (!this.isLoaded) this.add(name, encodeHead(stored).length + stored.bodyLength, Date.now());
+  }
+
+  /** Takes a file into the index. @param used epoch milliseconds */
+  add(name: string, bytes: number, used: number): void {
+    let before = 0;
+    const result = this.#index.update(
+      name,
+      (fields) => {
+        before = fields.bytes;
+        fields.bytes = bytes;
+        fields.used = Math.max(fields.used, used);
+        fields.updating = 0;
+        return true;
+      },
+      undefined,
+    );
+    if (result === 'stored') this.#totals.add(ALL, 'stored', bytes - before);
+  }
+
+  /** True for one request at a time that renews a response. */
+  beginUpdate(name: string, now: number): boolean {
+    let begun = false;
+    this.#index.update(
+      name,
+      (fields) => {
+        begun = fields.updating < now;
+        if (begun) fields.updating = now + LONGEST_UPDATE;
+        return begun;
+      },
+      undefined,
+    );
+    return begun;
+  }
+
+  endUpdate(name: string): void {
+    this.#index.update(
+      name,
+      (fields) => {
+        const was = fields.updating > 0;
+        fields.updating = 0;
+        return was;
+      },
+      undefined,
+    );
+  }
+
+  /** Stores a response: written aside, and renamed when it is whole. */
+  async write(name: string, head: Omit<StoredHead, 'bodyLength'>, body: AsyncIterable<Buffer>): Promise<void> {
+    const path = filePath(this.path, name);
+    await this.#makeFolder(dirname(path));
+    const aside = join(this.path.use_temp_path ? this.temporary : dirname(path), `.${name}.${randomName()}`);
+    if (this.path.use_temp_path) await this.#makeFolder(this.temporary);
+    try {
+      const bytes = await writeEntry(aside, head, body);
+      await rename(aside, path);
+      this.add(name, bytes, head.date);
+    } finally {
+      await rm(aside, { force: true });
+    }
+  }
+
+  /** Makes a stored response fresh again. */
+  async renew(name: string, head: StoredHead): Promise<void> {
+    await rewriteHead(filePath(this.path, name), head);
+  }
+
+  /** @returns whether there was such a response */
+  async remove(name: string): Promise<boolean> {
+    this.#removed(name);
+    try {
+      await rm(filePath(this.path, name));
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+      this.log.write('crit', `unlink() "${filePath(this.path, name)}" failed (${systemErrorText(error)})`);
+      return false;
+    }
+  }
+
+  /** Names that were used longest ago, the oldest first. */
+  oldest(count: number): { name: string; bytes: number; used: number }[] {
+    return this.#index.oldest(count).map(([name, { bytes, used }]) => ({ name, bytes, used }));
+  }
+
+  #removed(name: string): void {
+    const bytes = this.#index.get(name)?.bytes ?? 0;
+    if (this.#index.delete(name) && bytes > 0) this.#totals.add(ALL, 'stored', -bytes);
+  }
+
+  /** The index had no room for it any more. */
+  #forgotten(name: string, bytes: number): void {
+    if (bytes === 0) return;
+    this.#totals.add(ALL, 'stored', -bytes);
+    rm(filePath(this.path, name), { force: true }).catch((error: unknown) => {
+      this.log.write('crit', `unlink() "${filePath(this.path, name)}" failed (${systemErrorText(error)})`);
+    });
+  }
+
+  async #makeFolder(folder: string): Promise<void> {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+  }
+}
+
+/** @returns the bytes of the file */
+async function writeEntry(path: string, head: Omit<StoredHead, 'bodyLength'>, body: AsyncIterable<Buffer>): Promise<number> {
+  const file = await open(path, 'wx+', 0o600);
+  try {
+    // The length of the body is known at its end: the room for the head is not.
+    const room = encodeHead({ ...head, bodyLength: 0 }).length;
+    let at = room;
+    for await (const piece of body) at += await writeAll(file, piece, at);
+    await writeAll(file, encodeHead({ ...head, bodyLength: at - room }), 0);
+    return at;
+  } finally {
+    await file.close();
+  }
+}
+
+async function writeAll(file: FileHandle, bytes: Buffer, position: number): Promise<number> {
+  for (let at = 0; at < bytes.length;) at += (await file.write(bytes, at, bytes.length - at, position + at)).bytesWritten;
+  return bytes.length;
+}
+
+/** Loaded where something is stored: workers start without it. */
+function randomName(): string {
+  return process.getBuiltinModule('node:crypto').randomBytes(8).toString('hex');
+}

@@ -1,0 +1,200 @@
+/** Files of a cache: a header of our own, then the body. */
+import { close, fstat, open, read, type Stats } from 'node:fs';
+import { open as openHandle } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import type { BodySource } from '../../core/contract/http.js';
+
+// Descriptors and not handles: an unclosed handle ends the process.
+const [openFile, statFile] = [promisify(open), promisify<number, Stats>(fstat)];
+
+const MAGIC = Buffer.from('SRVCACHE');
+const VERSION = 1;
+/** Offsets in the header, whose checksum is that of all after it. */
+const At = {
+  version: 8,
+  length: 12,
+  checksum: 16,
+  checked: 24,
+  bodyLength: 24,
+  date: 32,
+  validUntil: 40,
+  modified: 48,
+  updating: 56,
+  error: 60,
+  texts: 64,
+} as const;
+/** The first read of a file: for most of them the only one. */
+const FIRST_READ = 16_384;
+/** A header that claims to be longer is damaged. */
+const LONGEST_HEADER = 1_048_576;
+
+/** A response as it is stored, without its body. Texts are bytes as latin1. */
+export interface StoredHead {
+  readonly key: string;
+  /** Value of Vary; empty: there is none. */
+  readonly vary: string;
+  /** Digest of the fields of the request that it names. */
+  readonly variant: string;
+  /** Random text in the names of the files of other variants: when the file of the key is gone, so are they. */
+  readonly seed: string;
+  readonly etag: string;
+  /** Seconds since 1970 of Last-Modified; NaN: none. */
+  readonly modified: number;
+  /** Epoch milliseconds when it came, and until when it is fresh. */
+  readonly date: number;
+  readonly validUntil: number;
+  /** Seconds for which it may be used after that while it is renewed, and when members fail. */
+  readonly staleWhileRevalidate: number;
+  readonly staleIfError: number;
+  /** Status line, field lines and the empty line. */
+  readonly head: string;
+  readonly bodyLength: number;
+}
+
+/** Loaded where something is stored: workers start without it. */
+function checksumOf(head: Buffer): number {
+  return process.getBuiltinModule('node:zlib').crc32(head.subarray(At.checked));
+}
+
+/** The bytes before the body. */
+export function encodeHead(entry: StoredHead): Buffer {
+  const texts = [entry.key, entry.vary, entry.variant, entry.seed, entry.etag, entry.head].map((text) => Buffer.from(text, 'latin1'));
+  const length = texts.reduce<number>((sum, text) => sum + 4 + text.length, At.texts);
+  const bytes = Buffer.alloc(length);
+  MAGIC.copy(bytes);
+  bytes.writeUInt32LE(VERSION, At.version);
+  bytes.writeUInt32LE(length, At.length);
+  bytes.writeDoubleLE(entry.bodyLength, At.bodyLength);
+  bytes.writeDoubleLE(entry.date, At.date);
+  bytes.writeDoubleLE(entry.validUntil, At.validUntil);
+  bytes.writeDoubleLE(entry.modified, At.modified);
+  bytes.writeUInt32LE(entry.staleWhileRevalidate, At.updating);
+  bytes.writeUInt32LE(entry.staleIfError, At.error);
+  let at: number = At.texts;
+  for (const text of texts) {
+    bytes.writeUInt32LE(text.length, at);
+    at += 4 + text.copy(bytes, at + 4);
+  }
+  bytes.writeUInt32LE(checksumOf(bytes), At.checksum);
+  return bytes;
+}
+
+/** The head at the beginning of `bytes`. A number: it has so many bytes, more than there are. Undefined: it is damaged, or of another version. */
+export function decodeHead(bytes: Buffer): StoredHead | number | undefined {
+  if (bytes.length < At.texts || !bytes.subarray(0, MAGIC.length).equals(MAGIC) || bytes.readUInt32LE(At.version) !== VERSION)
+    return undefined;
+  const length = bytes.readUInt32LE(At.length);
+  if (length < At.texts || length > LONGEST_HEADER) return undefined;
+  if (length > bytes.length) return length;
+  if (checksumOf(bytes.subarray(0, length)) !== bytes.readUInt32LE(At.checksum)) return undefined;
+  let at: number = At.texts;
+  const text = (): string => {
+    const end = at + 4 + bytes.readUInt32LE(at);
+    const found = bytes.latin1Slice(at + 4, end);
+    at = end;
+    return found;
+  };
+  const [key, vary, variant, seed, etag, head] = [text(), text(), text(), text(), text(), text()];
+  return {
+    key,
+    vary,
+    variant,
+    seed,
+    etag,
+    head,
+    bodyLength: bytes.readDoubleLE(At.bodyLength),
+    date: bytes.readDoubleLE(At.date),
+    validUntil: bytes.readDoubleLE(At.validUntil),
+    modified: bytes.readDoubleLE(At.modified),
+    staleWhileRevalidate: bytes.readUInt32LE(At.updating),
+    staleIfError: bytes.readUInt32LE(At.error),
+  };
+}
+
+/** An open file of a cache. Closed by who has it, or with the body that it is sent as. */
+export class EntryFile implements BodySource {
+  #isClosed = false;
+
+  private constructor(
+    private readonly file: number,
+    readonly stored: StoredHead,
+    /** The first bytes of the file, and the offset of the body. */
+    private readonly first: Buffer,
+    private readonly start: number,
+  ) {}
+
+  /** Undefined: there is none. `damaged`: it cannot be used, and wants to be removed. @throws (rejects) Error of the system */
+  static async open(path: string): Promise<EntryFile | 'damaged' | undefined> {
+    let file: number;
+    try {
+      file = await openFile(path, 'r');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      throw error;
+    }
+    try {
+      const entry = await EntryFile.#read(file);
+      if (entry === undefined) closeFile(file);
+      return entry ?? 'damaged';
+    } catch (error) {
+      closeFile(file);
+      throw error;
+    }
+  }
+
+  static async #read(file: number): Promise<EntryFile | undefined> {
+    let bytes = await readStart(file, FIRST_READ);
+    let stored = decodeHead(bytes);
+    if (typeof stored === 'number') {
+      bytes = await readStart(file, stored);
+      stored = decodeHead(bytes);
+    }
+    if (stored === undefined || typeof stored === 'number') return undefined;
+    const start = bytes.readUInt32LE(At.length);
+    // One that was cut off is not whole; a short one has been read already.
+    const isWhole = start + stored.bodyLength <= bytes.length || (await statFile(file)).size === start + stored.bodyLength;
+    return isWhole ? new EntryFile(file, stored, bytes, start) : undefined;
+  }
+
+  get length(): number {
+    return this.stored.bodyLength;
+  }
+
+  read(into: Buffer, offset: number): number | Promise<number> {
+    const { first, start } = this;
+    if (start + offset < first.length) return first.copy(into, 0, start + offset);
+    return readFile(this.file, into, into.length, start + offset);
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    closeFile(this.file);
+  }
+}
+
+async function readStart(file: number, length: number): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafe(length);
+  return bytes.subarray(0, await readFile(file, bytes, length, 0));
+}
+
+function readFile(file: number, into: Buffer, length: number, position: number): Promise<number> {
+  return new Promise((resolve, reject) =>
+    read(file, into, 0, length, position, (error, count) => (error === null ? resolve(count) : reject(error))),
+  );
+}
+
+/** It was only read: an error loses nothing. */
+function closeFile(file: number): void {
+  close(file, () => undefined);
+}
+
+/** Makes a stored response fresh again. One write, whose checksum shows when it was not completed. */
+export async function rewriteHead(path: string, entry: StoredHead): Promise<void> {
+  const file = await openHandle(path, 'r+');
+  try {
+    await file.write(encodeHead(entry), 0, undefined, 0);
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,196 @@
+import { DECLINED, type HttpHandlers, type HttpRequest, type MemberCall, type Result, type Scope } from '../../core/contract/http.js';
+import { parseTime } from '../../core/contract/duration.js';
+import { Log } from '../../core/contract/log.js';
+import { httpModule } from '../../core/contract/manifest.js';
+import { ServerInfo } from '../../core/contract/server-info.js';
+import { Tasks } from '../../core/contract/tasks.js';
+import { Zones } from '../../core/contract/zones.js';
+import { unprefixer } from '../../core/toolkit/exchange/prefix.js';
+import { CacheManager } from './cache-manager.js';
+import { CacheZone } from './cache-zone.js';
+import { CachedRequest, digest, isTrue, type CachePlan } from './cached-request.js';
+import { CACHE_NAMES, cacheDirectives, type AllCacheDirectives, type CacheConf, type CachePath } from './directives.js';
+import type { Validity } from './freshness.js';
+
+const PREFIXES = ['proxy', 'fastcgi'] as const;
+/** Views of the values without their prefixes. */
+const CONFS = {
+  proxy: unprefixer<AllCacheDirectives>('proxy', CACHE_NAMES),
+  fastcgi: unprefixer<AllCacheDirectives>('fastcgi', CACHE_NAMES),
+};
+/** Milliseconds between two looks for what is to be removed. */
+const TIDY_EVERY = 10_000;
+const FIRST_STATUSES = [200, 301, 302];
+
+const directives = { ...cacheDirectives('proxy', '$scheme$proxy_host$request_uri'), ...cacheDirectives('fastcgi') };
+type CacheScope = Scope<typeof directives>;
+
+/** Under this key a request keeps its state. */
+const STATE = {};
+
+function stateOf(request: HttpRequest): CachedRequest | undefined {
+  return request.get(STATE) as CachedRequest | undefined;
+}
+
+/** Stores responses of members, and responds with them (the caches of ngx_http_proxy_module and ngx_http_fastcgi_module). */
+@httpModule({
+  name: 'srv_http_cache_module',
+  api: '1.2',
+  directives,
+  variables: {
+    upstream_cache_status: (request) => stateOf(request)?.status,
+    upstream_cache_key: (request) => stateOf(request)?.key,
+    upstream_cache_age: (request) => {
+      const stored = stateOf(request)?.stored;
+      return stored && String(Math.max(0, Math.floor((request.startTime - stored.date) / 1000)));
+    },
+    upstream_cache_etag: (request) => stateOf(request)?.stored?.etag || undefined,
+    upstream_cache_last_modified: (request) => {
+      const modified = stateOf(request)?.stored?.modified ?? NaN;
+      return Number.isNaN(modified) ? undefined : new Date(modified * 1000).toUTCString();
+    },
+  },
+})
+export class HttpCache {
+  /** By the names of their zones. */
+  readonly #zones = new Map<string, CacheZone>();
+
+  readonly #caches = new WeakMap<object, WeakMap<object, ReadonlyMap<string, CacheZone>>>();
+
+  constructor(
+    private readonly zones: Zones,
+    private readonly tasks: Tasks,
+    private readonly info: ServerInfo,
+    private readonly log: Log,
+  ) {}
+
+  compile(scope: CacheScope): HttpHandlers | undefined {
+    const declared = this.#declared(scope.conf.proxy_cache_path, scope.conf.fastcgi_cache_path);
+    const plans = new Map<string, CachePlan>();
+    for (const prefix of PREFIXES) {
+      const plan = planOf(scope, prefix, declared);
+      if (plan !== undefined) plans.set(prefix, plan);
+    }
+    if (plans.size === 0) return undefined;
+    return {
+      memberRequest: (request, call) => {
+        const plan = plans.get(call.prefix);
+        return plan === undefined ? undefined : this.#lookUp(request, call, plan);
+      },
+      memberResponse: (request, response) => stateOf(request)?.responded(response),
+      memberFailure: (request, failure) => stateOf(request)?.failed(failure),
+      header: (request) => {
+        if (stateOf(request)?.allowsRanges === true) request.response.allowsRanges = true;
+      },
+    };
+  }
+
+  #lookUp(request: HttpRequest, call: MemberCall, plan: CachePlan): Result | Promise<Result> {
+    const name = plan.conf.cache.of(request);
+    if (name === '' || name === 'off') return DECLINED;
+    const zone = plan.zone(name);
+    if (zone === undefined) {
+      this.log.write('error', `cache "${name}" not found`, request);
+      return 500;
+    }
+    const key = plan.key.of(request);
+    if (isTrue(plan.conf.cache_purge, request)) return purge(zone, key);
+    if (!plan.methods.has(request.method) || beginsTooLate(request, plan.conf.cache_max_range_offset)) return DECLINED;
+    const cached = new CachedRequest(request, call, plan, zone, key, this.log);
+    request.set(STATE, cached);
+    const { parent } = request;
+    return cached.lookUp(parent !== undefined && stateOf(parent)?.key === key);
+  }
+
+  /** The caches of a configuration: the same for all places that inherit the lines. */
+  #declared(...lists: readonly (readonly CachePath[])[]): ReadonlyMap<string, CacheZone> {
+    const [first = [], second = []] = lists;
+    const known = this.#caches.get(first)?.get(second);
+    if (known !== undefined) return known;
+    const caches = new Map(lists.flat().map((path) => [path.keys_zone.name, this.#zone(path)]));
+    this.#caches.set(first, (this.#caches.get(first) ?? new WeakMap<object, typeof caches>()).set(second, caches));
+    return caches;
+  }
+
+  #zone(path: CachePath): CacheZone {
+    const known = this.#zones.get(path.keys_zone.name);
+    if (known?.path === path) return known;
+    const zone = new CacheZone(path, this.zones, this.info.path('proxy_temp'), this.log);
+    this.#zones.set(zone.name, zone);
+    if (this.info.role === 'worker' && this.info.worker === 0) this.#manage(zone);
+    return zone;
+  }
+
+  /** One worker does it for all. */
+  #manage(zone: CacheZone): void {
+    const manager = new CacheManager(zone, this.log);
+    const isCurrent = (): boolean => this.#zones.get(zone.name) === zone;
+    this.tasks.run(async (signal) => {
+      if (!zone.isLoaded) await manager.load(signal);
+    });
+    const tidying = this.tasks.every(TIDY_EVERY, async (signal) => {
+      if (!isCurrent()) tidying.cancel();
+      else if (zone.isLoaded) await manager.tidy(signal);
+    });
+  }
+}
+
+function planOf(scope: CacheScope, prefix: (typeof PREFIXES)[number], declared: ReadonlyMap<string, CacheZone>): CachePlan | undefined {
+  const conf = CONFS[prefix](scope.conf);
+  const { constant } = conf.cache;
+  const directiveName = `${prefix}_cache`;
+  if (constant === 'off' || constant === '') return undefined;
+  if (constant !== undefined && !declared.has(constant))
+    scope.fail(
+      `"${directiveName}" zone "${constant}" is unknown`,
+      directiveName,
+      `declare it: ${directiveName}_path /path keys_zone=${constant}:10m;`,
+    );
+  const { cache_key: key } = conf;
+  if (key.constant === '')
+    scope.fail(
+      `no "${directiveName}_key" for "${directiveName}"`,
+      directiveName,
+      'for example: fastcgi_cache_key $scheme$request_method$host$request_uri;',
+    );
+  return {
+    conf,
+    validity: validityOf(scope, conf, `${prefix}_cache_valid`),
+    stale: new Set(conf.cache_use_stale.cases),
+    methods: new Set(['GET', 'HEAD', ...conf.cache_methods.methods]),
+    key,
+    zone: (name) => declared.get(name),
+  };
+}
+
+/** The lines of `proxy_cache_valid`: of a status that several have, the first counts. */
+function validityOf(scope: CacheScope, conf: CacheConf, name: string): Validity {
+  const validity = new Map<number | 'any', number>();
+  const lines = scope.lines(name);
+  scope.each(conf.cache_valid.entries(), ([at, { words }]) => {
+    const last = words.at(-1) ?? '';
+    const ms = parseTime(last);
+    if (ms === undefined) scope.fail(`invalid time value "${last}"`, lines[at], 'the last word is a time: 200 302 10m');
+    const statuses =
+      words.length === 1 ? FIRST_STATUSES : words.slice(0, -1).map((word) => statusOf(word, (message) => scope.fail(message, lines[at])));
+    for (const status of statuses) if (!validity.has(status)) validity.set(status, ms);
+  });
+  return validity;
+}
+
+function statusOf(word: string, fail: (message: string) => never): number | 'any' {
+  if (word === 'any') return 'any';
+  return /^[1-5]\d\d$/.test(word) ? Number(word) : fail(`invalid status "${word}"`);
+}
+
+/** A request for the rest of a large response is not worth the whole of it (`proxy_cache_max_range_offset`). */
+function beginsTooLate(request: HttpRequest, offset: number | undefined): boolean {
+  if (offset === undefined) return false;
+  const [, start] = /^bytes=(\d*)-/.exec(request.header('range') ?? '') ?? [];
+  return start !== undefined && (start === '' || Number(start) > offset);
+}
+
+/** `proxy_cache_purge`: 204, or 404 if nothing is stored with the key. */
+async function purge(zone: CacheZone, key: string): Promise<Result> {
+  return (await zone.remove(digest(key))) ? 204 : 404;
+}

@@ -1,0 +1,40 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { httpBackend, type HttpBackend } from '../harness/backends.js';
+import type { Scope } from '../harness/scope.js';
+
+/** A member whose responses are what the arguments of the requests say. */
+export interface CacheMember {
+  readonly backend: HttpBackend;
+  /** Requests that it got for a path. */
+  count(path: string): number;
+  /** It responds with this status to everything. 0: as the arguments say. */
+  failsWith: number;
+}
+
+/**
+ * `f=Name:value` is a field of the response, `status` its status, `delay` the milliseconds that it takes, `tag` its ETag, which is looked for in
+ * If-None-Match. The body is method, path, number of the request for that path, and Accept-Language.
+ */
+export async function cacheMember(scope: Scope): Promise<CacheMember> {
+  const counts = new Map<string, number>();
+  const backend = await httpBackend(scope, (request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://member');
+    const count = (counts.get(pathname) ?? 0) + 1;
+    counts.set(pathname, count);
+    const text = `${request.method} ${pathname} ${count} ${request.headers['accept-language'] ?? ''}`.trim();
+    setTimeout(() => respond(request, response, searchParams, member.failsWith, text), Number(searchParams.get('delay') ?? 0));
+  });
+  const member: CacheMember = { backend, failsWith: 0, count: (path) => counts.get(path) ?? 0 };
+  return member;
+}
+
+function respond(request: IncomingMessage, response: ServerResponse, args: URLSearchParams, failsWith: number, text: string): void {
+  for (const field of args.getAll('f')) {
+    const colon = field.indexOf(':');
+    response.appendHeader(field.slice(0, colon), field.slice(colon + 1));
+  }
+  const tag = args.get('tag');
+  if (tag !== null) response.setHeader('ETag', `"${tag}"`);
+  if (tag !== null && failsWith === 0 && request.headers['if-none-match'] === `"${tag}"`) response.writeHead(304).end();
+  else response.writeHead(failsWith === 0 ? Number(args.get('status') ?? 200) : failsWith).end(text);
+}
