@@ -25,6 +25,8 @@ const MODULES = new Map(Array.from(findInstallation().modules, ([name, file]) =>
 /** Small processes of root's: they share nothing with the others, whose files are large. */
 const ROOTS = ['core/parent/main', 'core/cli/parent-start'];
 const HELPERS = ['broker', 'ctrl'];
+/** Modules of Node.js that most threads never use, or late. */
+const LAZY = new Set(['node:child_process', 'node:crypto', 'node:dns/promises', 'node:fs/promises']);
 /** As rolldown writes it, before the code is minified. */
 const BUILTIN_IMPORT = /^import (.+) from "(node:[\w/]+)";$/gm;
 /** How long the server that fills the compile cache may take to start. */
@@ -89,12 +91,28 @@ function builtinConstant(_: string, imported: string, name: string): string {
   const module = `process.getBuiltinModule("${name}")`;
   const [, all] = /^\* as (\S+)$/.exec(imported) ?? [];
   if (all !== undefined) return `const ${all} = ${module};`;
+  if (LAZY.has(name)) return lazyFunctions(imported, name);
   const [, main, named = ''] = /^([\w$]+)?(?:, )?(?:\{(.*)\})?$/.exec(imported) ?? [];
   const constants = [
     ...(main === undefined ? [] : [`${main} = ${module}`]),
     ...(named === '' ? [] : [`{${named.replaceAll(' as ', ': ')}} = ${module}`]),
   ];
   return `const ${constants.join(', ')};`;
+}
+
+/** Functions that load their module when they are called. @param imported `{ lookup, open as open$1 }` */
+function lazyFunctions(imported: string, name: string): string {
+  const [, names] = /^\{ (.*) \}$/.exec(imported) ?? [];
+  if (names === undefined) throw new Error(`${name} has to be imported by the names of its functions`);
+  const exported = process.getBuiltinModule(name) as unknown as Readonly<Record<string, unknown>>;
+  const module = `of_${name.replaceAll(/\W/g, '_')}`;
+  const functions = names.split(', ').map((pair) => {
+    const [of = '', own = of] = pair.split(' as ');
+    if (typeof exported[of] !== 'function' || /^[A-Z]/.test(of))
+      throw new Error(`${of} of ${name} is not a function: import it from elsewhere`);
+    return `${own} = (...args) => (${module} ??= process.getBuiltinModule("${name}")).${of}(...args)`;
+  });
+  return `let ${module}; const ${functions.join(', ')};`;
 }
 
 /** Collects the files that a worker thread runs: what its entry and the standard modules import, directly or not. */

@@ -13,13 +13,35 @@ export interface ConfScope {
   readonly block: Block | undefined;
 }
 
-interface Slot {
-  readonly key: string;
+/** A directive of the module. Its readers are made at their first use: a configuration has a few of the directives. */
+class Slot {
   readonly name: string;
-  readonly spec: DirectiveSpec;
-  readonly signature: Signature;
-  /** Reader of the directives of its typed block. */
-  readonly inside: { readonly context: ContextName; readonly reader: ConfReader<Directives> } | undefined;
+  #signature: Signature | undefined;
+  #inside: InnerBlock | undefined;
+
+  constructor(
+    readonly key: string,
+    readonly spec: DirectiveSpec,
+  ) {
+    this.name = spec.name ?? key;
+  }
+
+  get signature(): Signature {
+    return (this.#signature ??= new Signature(this.spec));
+  }
+
+  /** Undefined: its block is not typed. */
+  get inside(): InnerBlock | undefined {
+    const { block } = this.spec;
+    if (typeof block !== 'object') return undefined;
+    return (this.#inside ??= { context: block.context, reader: new ConfReader(block.directives) });
+  }
+}
+
+/** Reader of the directives of a typed block. */
+interface InnerBlock {
+  readonly context: ContextName;
+  readonly reader: ConfReader<Directives>;
 }
 
 type LevelClass = new (scope: ConfScope, parent: Level | undefined, args: AnyArgContext) => Level;
@@ -38,13 +60,7 @@ export class ConfReader<D extends Directives> {
   private readonly level: LevelClass;
 
   constructor(specs: D) {
-    this.slots = Object.entries(specs).map(([key, spec]) => ({
-      key,
-      name: spec.name ?? key,
-      spec,
-      signature: new Signature(spec),
-      inside: typeof spec.block === 'object' ? { context: spec.block.context, reader: new ConfReader(spec.block.directives) } : undefined,
-    }));
+    this.slots = Object.entries(specs).map(([key, spec]) => new Slot(key, spec));
     this.slotsByName = Map.groupBy(this.slots, (slot) => slot.name);
     this.level = levelClass(this.slots);
   }

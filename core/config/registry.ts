@@ -4,12 +4,21 @@ import type { Directive } from '../contract/tree.js';
 import { Signature } from '../contract/arguments.js';
 import type { Tree } from './tree.js';
 
-export interface RegisteredSpec {
-  readonly name: string;
-  readonly spec: DirectiveSpec;
-  readonly signature: Signature;
-  /** Name of the module that declared it. */
-  readonly module: string;
+/** A directive of a loaded module. */
+export class RegisteredSpec {
+  #signature: Signature | undefined;
+
+  /** @param module name of the one that declared it */
+  constructor(
+    readonly name: string,
+    readonly spec: DirectiveSpec,
+    readonly module: string,
+  ) {}
+
+  /** Made at its first use: a configuration has a few of the directives. */
+  get signature(): Signature {
+    return (this.#signature ??= new Signature(this.spec));
+  }
 }
 
 type Groups = ReadonlyMap<string, readonly number[]>;
@@ -36,7 +45,7 @@ export class SpecRegistry {
     const faults: string[] = [];
     for (const [key, spec] of Object.entries(directives)) {
       const name = spec.name ?? key;
-      const entry = { name, spec, signature: new Signature(spec), module };
+      const entry = new RegisteredSpec(name, spec, module);
       const inner = blockContext(spec);
       if (inner !== undefined) this.opened.add(inner);
       for (const context of spec.in) faults.push(...this.add(context, entry));

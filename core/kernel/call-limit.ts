@@ -1,5 +1,3 @@
-import { createContext, Script } from 'node:vm';
-
 /** Longest time that a hook of a module may keep its thread busy, in milliseconds. */
 export const CALL_MS = 10_000;
 
@@ -41,6 +39,8 @@ export class CallLimit {
   };
 
   #newScript(): () => unknown {
+    // Loaded when it is used: it is not in most threads.
+    const { createContext, Script } = process.getBuiltinModule('node:vm');
     const context = createContext(this.#scope);
     const script = new Script('call()');
     return (): unknown => script.runInContext(context, { timeout: this.ms, displayErrors: false });

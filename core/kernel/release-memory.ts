@@ -1,6 +1,3 @@
-import { getHeapStatistics, setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
-
 /** Bytes of heap from which on a start leaves much behind. */
 const LARGE = 96 * 1024 * 1024;
 
@@ -10,8 +7,8 @@ const LARGE = 96 * 1024 * 1024;
  * megabytes; a small one is left alone.
  */
 export function releaseAfterStart(): void {
-  if (getHeapStatistics().used_heap_size < LARGE) return;
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
+  if (process.memoryUsage().heapUsed < LARGE) return;
+  process.getBuiltinModule('node:v8').setFlagsFromString('--expose-gc');
+  const collect = process.getBuiltinModule('node:vm').runInNewContext('gc') as () => void;
   collect();
 }

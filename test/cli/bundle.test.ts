@@ -54,6 +54,29 @@ test.serial('a server from the bundle loads shipped modules and plugins, and its
   t.regex(stack, /at \S+.*\/core\/\S+\.ts:\d+/);
 });
 
+/** Modules of Node.js that are loaded in its worker. */
+const LOADED = plugin('loaded', {
+  manifest: `directives: { loaded: directive({ in: ['location'] }) }`,
+  body: `compile(scope) { return scope.conf.loaded && { content: request => request.send(200, JSON.stringify(process.moduleLoadList)) }; }`,
+});
+
+test.serial('a worker loads what it uses of Node.js, and no more', async (t) => {
+  const root = await installation();
+  const srv = await startSrv(
+    t,
+    `load_module modules/loaded.js; events {}
+    http { upstream u { server 127.0.0.1:1; } server { listen 127.0.0.1:%%PORT_web%%; location / { loaded; } location /u { proxy_pass http://u; } } }`,
+    { files: { 'modules/loaded.js': LOADED }, command: join(root, 'dist/core/cli/srv.js') },
+  );
+  const loaded = new Set((JSON.parse((await get(srv.port('web'), '/')).body) as string[]).map((name) => name.replace('NativeModule ', '')));
+  t.true(loaded.has('net'));
+  const rare = ['crypto', 'dns/promises', 'fs/promises', 'http', 'http2', 'sqlite', 'tls', 'v8', 'zlib'];
+  t.deepEqual(
+    rare.filter((name) => loaded.has(name)),
+    [],
+  );
+});
+
 test.serial('a bundle imports no module of Node.js, which would evaluate all of its exports', async (t) => {
   const bundle = join(await installation(), 'dist/bundle');
   const files = readdirSync(bundle, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.js'));

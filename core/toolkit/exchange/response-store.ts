@@ -1,4 +1,5 @@
-import { constants, copyFile, mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { copyFile, mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { argType } from '../../contract/arg-type.js';
 import { rest, template } from '../../contract/args.js';
