@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import test, { type ExecutionContext } from 'ava';
 import * as fc from 'fast-check';
+import { stateOf } from '../../core/changes/store-state.js';
 import { ApiError } from '../../core/contract/control.js';
 import { tempFolder } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
@@ -175,6 +176,30 @@ test('a node that was away catches up, by entries or by a snapshot', async (t) =
       ['behind', 'in_sync'],
     );
   }
+});
+
+test('the same number of another epoch is another version: the node takes over the state of the log', async (t) => {
+  const [a, b, logs] = await twoNodes(t);
+  b.connect(false);
+  await a.master.transactions.apply(add('server 10.0.0.3:80;'), { requestId: 'lost' });
+  a.connect(false);
+  const { store, transactions } = b.master;
+  logs.configuration.beginAgain({ state: stateOf(store), version: transactions.node.version });
+  b.connect(true);
+  await upToDate([b]);
+  await transactions.apply(add('server 10.0.0.4:80;'), { requestId: 'kept' });
+  t.deepEqual(
+    [a, b].map(({ master }) => master.transactions.node.version),
+    [
+      { epoch: 1, number: 1 },
+      { epoch: 2, number: 1 },
+    ],
+  );
+  a.connect(true);
+  await upToDate([a, b]);
+  t.is(a.state, b.state);
+  t.deepEqual(nodesOf(a), ['1 b kept']);
+  t.true(a.isWhole);
 });
 
 test('a node that ends and starts again, and a new one, have what the others have', async (t) => {

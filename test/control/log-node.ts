@@ -67,7 +67,12 @@ export class LogNode {
     const { configuration, pairs } = this.logs;
     const [own, ownPairs] = [this.master.transactions.node, this.pairs.node];
     const isInSync = own.state === 'in_sync' && ownPairs.state === 'in_sync';
-    return isInSync && own.version.number === configuration.last && ownPairs.version.number === pairs.last;
+    return (
+      isInSync &&
+      own.version.epoch === configuration.epoch &&
+      own.version.number === configuration.last &&
+      ownPairs.version.number === pairs.last
+    );
   }
 
   /** All that nodes have to have in common, as JSON. */

@@ -64,6 +64,14 @@ export class SharedLog<Content, State> {
     return true;
   }
 
+  /** It has lost everything, and begins another epoch with the state of a node. */
+  beginAgain({ state, version }: Snapshot<State>): void {
+    this.epoch++;
+    this.#entries = [];
+    this.#keep({ state, version });
+    for (const node of this.#nodes) node.appended();
+  }
+
   #keep(snapshot: Snapshot<State> | undefined): void {
     if (snapshot === undefined) return;
     const { number } = snapshot.version;
