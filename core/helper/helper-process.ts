@@ -75,7 +75,8 @@ export class HelperProcess {
 
   /** Its configuration file may have changed. */
   async reload(): Promise<void> {
-    for (const file of moduleCode.outdated) this.#log.write('warn', `"${file}" has changed since it was loaded: restart to run it`);
+    for (const file of moduleCode.outdated)
+      this.#log.write('warn', `"${file}" has changed since it was loaded: "srv -s upgrade" or a restart runs it`);
     try {
       await this.#host?.reload();
     } catch (error) {

@@ -378,6 +378,7 @@ export class Instance {
 
   /** Modules of which there is a new object serve the requests under way; the others stop. */
   #replaceModules(before: RunningModules, after: RunningModules): void {
+    if (moduleCode.warning !== undefined) this.warn(moduleCode.warning);
     const stays = livesOf(after);
     const going = [...before].filter(({ life }) => life.isStarted && !stays.has(life));
     this.#former.add(going.filter(({ name }) => after.named(name) !== undefined));

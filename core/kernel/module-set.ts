@@ -45,7 +45,7 @@ export class ModuleSet implements Iterable<LoadedModule> {
     return plane === 'both' || plane === this.plane;
   }
 
-  /** True if the modules before it are here: modules that it names, that provide its services, and that open the contexts of its directives. */
+  /** True if all modules are here that it names, that provide its services, or that open the contexts of its directives. */
   hasNeedsOf(module: LoadedModule): boolean {
     const { directives = {} } = module.declaration.manifest;
     const contexts = new Set([...this.#contexts, ...openedContexts(directives)]);

@@ -29,7 +29,7 @@ import type { Crew } from '../upstream/discovery/discovered-members.js';
 import { Discovery } from '../upstream/discovery/discovery.js';
 import { MasterChannels } from '../kernel/channel-hub.js';
 import { Instance } from '../kernel/instance.js';
-import { moduleCode } from '../kernel/module-code.js';
+import { outdatedCode } from '../kernel/outdated-code.js';
 import { newSecret } from '../kernel/server-info.js';
 import { loadModuleLines } from '../kernel/load-modules.js';
 import { readConfiguration, type ConfigurationSource } from '../kernel/read-configuration.js';
@@ -230,7 +230,7 @@ export class Master {
   async #reload(): Promise<string> {
     const { log, source, ids, report } = this.options;
     log.write('notice', 'reconfiguring');
-    for (const file of moduleCode.outdated) log.write('warn', `"${file}" has changed since it was loaded: restart to run it`);
+    for (const text of outdatedCode(this.main.helper, this.options)) log.write('warn', text);
     // That of the old configuration, as in nginx, whose old workers know no other.
     const timeout = this.main.worker_shutdown_timeout;
     await this.#prepareAsRoot();
@@ -243,7 +243,6 @@ export class Master {
       await this.#identity.move(this.main.pid);
       await this.#followHelpers();
       this.#helpers.reload();
-      if (moduleCode.warning !== undefined) log.write('warn', moduleCode.warning);
       log.write('notice', 'reconfigured');
       return failures.map((failure) => `srv: [emerg] ${failure}\n`).join('');
     } catch (error) {

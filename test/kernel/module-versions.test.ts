@@ -118,7 +118,7 @@ test('requests under way end in the old code, new ones run the new', async (t) =
   t.deepEqual(await spoken(srv), ['two,two+two,one,2,true'], 'what it imports is new, packages are loaded once');
   t.is((await get(port, '/hits')).body, '2', 'a zone with the same fields keeps its records');
   await stream.receive(/one ends;/);
-  t.regex(srv.log(), /\[warn\].*lastword\/index\.js" has changed since it was loaded: restart to run it/);
+  t.regex(srv.log(), /\[warn\].*lastword\/index\.js" has changed since it was loaded: "srv -s upgrade" or a restart runs it/);
   t.notRegex(srv.log(), /one is stopped/, 'a request still needs it');
   const before = srv.log().length;
   await waitFor('a task of the new version', () => srv.log().slice(before).includes('task of two'));
