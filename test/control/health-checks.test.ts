@@ -90,8 +90,8 @@ test('a member that fails its checks gets no request in any worker, and is back 
   const [bad] = await states(node, 'flip', 'unhealthy', 'up');
   t.like(bad?.health_checks, { unhealthy: 1, last_passed: false, last_error: 'status 500 while checking status code' });
   t.true(bad!.health_checks.fails >= 2 && bad!.health_checks.checks > bad!.health_checks.fails);
-  t.true(Date.now() - Date.parse(bad!.downstart!) < 15_000);
-  t.true(Date.now() - Date.parse(bad!.health_checks.last_at!) < 15_000);
+  t.true(Date.now() - Date.parse(bad!.downstart!) < 60_000);
+  t.true(Date.now() - Date.parse(bad!.health_checks.last_at!) < 60_000);
   t.is(await responders(node, 'flip'), 'two');
   const told = await client.event('member.state', { upstream: 'flip', state: 'unhealthy' });
   t.like(told.data, {

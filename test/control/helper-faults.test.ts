@@ -9,11 +9,9 @@ test('a broker that hangs makes a call a 503 in time; it is killed, and the API 
   const node = await startNode(t, OPTIONS);
   const broker = node.helper('broker');
   process.kill(broker, 'SIGSTOP');
-  const started = performance.now();
   const { status } = await node.upstreams('POST', '/demo/servers/', { server: '10.0.0.1' });
   t.is(status, 503);
-  // Two seconds, and what a busy machine adds.
-  t.true(performance.now() - started < 8000);
+  t.is(node.helper('broker'), broker, 'long before the broker is found to hang');
   t.is((await node.web()).body, 'fine');
   await waitFor('another broker', () => node.helper('broker') !== broker, 40_000);
   await node.ready();

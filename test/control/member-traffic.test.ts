@@ -195,7 +195,7 @@ test.serial('failures, and how long a member was unavailable', async (t) => {
   t.is((await node.web('/failing/a')).body, 'hello');
   const failed = await failedPeer();
   t.like(failed, { state: 'unavail', requests: 1, fails: 1, unavail: 1, sent: 0, received: 0 });
-  t.true(Math.abs(Date.now() - Date.parse(failed.downstart ?? '')) < 10_000);
+  t.true(Math.abs(Date.now() - Date.parse(failed.downstart ?? '')) < 60_000);
   const later = await waitFor('the time to pass', async () => {
     const figures = await failedPeer();
     return figures.downtime > failed.downtime && figures;

@@ -18,16 +18,16 @@ test('client_header_timeout is for the whole head, however it trickles in', asyn
   second.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
   await second.receive(/ok$/);
   second.take();
-  const since = Date.now();
   const trickle = 'Host: a\r\nX-A: b\r\nX-B: c\r\n';
   for (const connection of [slow, second]) connection.send('GET / HTTP/1.1\r\n');
-  for (let at = 0; !slow.closed && at < 400; at++) {
+  // Half a minute at least: as long as bytes come, a limit that they move is never over.
+  for (let at = 0; !slow.closed && at < 1500; at++) {
     const byte = trickle[at] ?? 'x';
     slow.send(byte);
     second.send(byte);
     await sleep(20);
   }
-  t.true(Date.now() - since < 7000, 'bytes do not move the limit');
+  t.true(slow.closed, 'bytes do not move the limit');
   t.is(await slow.receiveAll(), '');
   t.is(await second.receiveAll(), '', 'the same for a later request');
   t.is(await silent.receiveAll(), '');

@@ -100,13 +100,15 @@ test('a worker that failed serves until it is replaced, and finishes its request
 });
 
 test('a worker that ends by itself is replaced, and the replacement accepts connections soon', async (t) => {
+  const began = performance.now();
   const srv = await start(t, 1);
+  const started = performance.now() - began;
   await provoke(srv, '/exit');
   await srv.waitForLog(/worker 0 \(thread \d+\) exited with code 3/);
   const died = performance.now();
   await serves(t, srv, 'fine');
-  // 300 ms on a machine that does nothing else.
-  t.true(performance.now() - died < 5000);
+  // 300 ms on a machine that does nothing else. A busy one is slow in starting the server, too.
+  t.true(performance.now() - died < 5000 + 3 * started);
   await srv.waitForLog(/worker 0 \(thread \d+\) exited with code 3[^]*start worker 0/);
 });
 
