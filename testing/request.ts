@@ -328,7 +328,8 @@ export function fakeRequest(options: FakeRequestOptions = {}): FakeRequest {
   return new FakeRequest(options);
 }
 
-async function* inOnePiece(body: Buffer): AsyncGenerator<Buffer, undefined> {
+/** A body that was opened, as one piece. */
+export async function* inOnePiece(body: Buffer): AsyncGenerator<Buffer, undefined> {
   yield await Promise.resolve(body);
   return undefined;
 }
