@@ -122,8 +122,8 @@ http {
 });
 
 test('a name that is nearly one of nginx is not taken for another one', async (t) => {
-  const { stderr } = await check(t, 'events {} http { server { listen 127.0.0.1:8001; location / { proxy_cahe x; } } }');
-  t.regex(stderr, /^ {4}did you mean "proxy_cache"\? not supported by this version: /m);
+  const { stderr } = await check(t, 'events {} http { server { listen 127.0.0.1:8001; location / { memcached_bidn x; } } }');
+  t.regex(stderr, /^ {4}did you mean "memcached_bind"\? not supported by this version: /m);
 });
 
 test('a directive of -g that the file repeats is a duplicate', async (t) => {

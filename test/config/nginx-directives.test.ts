@@ -38,7 +38,7 @@ test('an unknown directive: what was meant, and what to use instead', async (t) 
 });
 
 test('an unknown variable: what was meant', async (t) => {
-  const http = '$requst_uri $upstream_cache_status $upstream_cache_statu $my_vaule $bytes_received $zz $qqqqqqqq';
+  const http = '$requst_uri $memcached_key $memcached_kye $my_vaule $bytes_received $zz $qqqqqqqq';
   const { stderr } = await check(
     t,
     `events {} http { server { set $my_value x; return 200 "${http}"; } } stream { server { return $arg_a; } }`,
@@ -47,8 +47,8 @@ test('an unknown variable: what was meant', async (t) => {
     [...stderr.matchAll(/unknown "(\w+)" variable .*\n.*\n.*\n.*\^\n(?: {4}(\S.*)\n)?/g)].map(([, name, hint]) => [name, hint]),
     [
       ['requst_uri', 'did you mean "$request_uri"?'],
-      ['upstream_cache_status', 'not supported by this version: docs/variables.md lists what is'],
-      ['upstream_cache_statu', 'did you mean "$upstream_cache_status"? not supported by this version: docs/variables.md lists what is'],
+      ['memcached_key', 'not supported by this version: docs/variables.md lists what is'],
+      ['memcached_kye', 'did you mean "$memcached_key"? not supported by this version: docs/variables.md lists what is'],
       ['my_vaule', 'did you mean "$my_value"?'],
       ['bytes_received', 'the requests of "http" and the sessions of "stream" have variables of their own: docs/variables.md'],
       ['zz', undefined],
