@@ -334,8 +334,8 @@ const bodies: readonly MalformedRequest[] = [
   trailer('trailer with NUL', 'X-A: b\0'),
   trailer('trailer ended by LF', 'X-A: b\nX-B: c'),
   trailer('trailer ended by CR', 'X-A: b\rX-B: c'),
-  trailer('trailer of 5,000 bytes', `X-A: ${'b'.repeat(5000)}`),
-  trailer('trailers of 10,000 bytes', `X-A: ${'b'.repeat(1000)}\r\n`.repeat(10).trimEnd()),
+  trailer('trailer of 9,000 bytes', `X-A: ${'b'.repeat(9000)}`),
+  trailer('trailers of 40,000 bytes', `X-A: ${'b'.repeat(1000)}\r\n`.repeat(40).trimEnd()),
 ];
 
 export const malformedRequests: readonly MalformedRequest[] = [
