@@ -16,7 +16,7 @@ import {
   type TransactionReply,
 } from './rpc-messages.js';
 import { notTransactional } from '../changes/staging.js';
-import type { Outcome, StagedCall, Together } from '../changes/staged-calls.js';
+import type { CallOutcome, StagedCall, Together } from '../changes/staged-calls.js';
 import { errorOf, stackOf } from '../contract/thrown.js';
 
 /** Implementation of a call by name. */
@@ -95,7 +95,7 @@ export class ActionServer {
   }
 
   /** Never rejects. */
-  async #outcome(action: string, params: unknown, context: ActionContext): Promise<Outcome> {
+  async #outcome(action: string, params: unknown, context: ActionContext): Promise<CallOutcome> {
     const served = action === TRANSACTION ? this.#transaction : this.#actions.get(action);
     if (served === undefined) return { error: notLoaded(action) };
     try {
@@ -127,7 +127,7 @@ export class ActionServer {
   }
 
   /** Why an action cannot be part of a transaction: what it did would stay if the transaction failed. */
-  #partOf(action: string): Promise<Outcome> | undefined {
+  #partOf(action: string): Promise<CallOutcome> | undefined {
     const served = this.#actions.get(action);
     return served === undefined || served.isTransactional ? undefined : Promise.resolve({ error: notTransactional() });
   }

@@ -14,14 +14,14 @@ export const ROOT_ADDRESS = '';
 const NO_BLOCK: Block = ConfigTree.empty.root;
 
 /** Name of a directive in its block. */
-export interface Step {
+export interface AddressStep {
   readonly text: string;
   /** Several in one block may be called the same: they are distinguished by their number. */
   readonly counted: boolean;
 }
 
 /** The step of a directive in a block of `context`. One with a lasting key goes by it, all others by what they are. */
-export function stepOf(directive: Directive, context: ContextName, registry: SpecRegistry): Step {
+export function stepOf(directive: Directive, context: ContextName, registry: SpecRegistry): AddressStep {
   const spec = registry.find(context, directive.name)?.spec;
   if (spec?.keyed === true && directive.key !== undefined) return { text: `${directive.name}@${directive.key}`, counted: false };
   if (spec?.identity !== undefined) return { text: `${directive.name} ${registry.identityOf(directive, spec)}`, counted: true };

@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib';
 import { DamagedRow } from './damaged-row.js';
 
 /** Values of the columns of a table. */
-export type Row = readonly SQLInputValue[];
+export type StoredRow = readonly SQLInputValue[];
 
 /** Name of the last column of every table of the store. */
 const SUM = 'sum';
@@ -34,12 +34,12 @@ export class CheckedTable {
   }
 
   /** All rows, without their checksums. */
-  rows(): Row[] {
+  rows(): StoredRow[] {
     return this.#all.all().map((row) => this.columns.map((column) => row[column] as SQLInputValue));
   }
 
   /** Makes these rows the content of the table. */
-  replace(rows: Iterable<Row>): void {
+  replace(rows: Iterable<StoredRow>): void {
     this.#clear.run();
     for (const row of rows) this.put(...row);
   }

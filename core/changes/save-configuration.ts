@@ -5,7 +5,7 @@ import { diffTrees } from '../config/diff.js';
 import { messageWithPlace } from '../config/error-report.js';
 import { configErrorsOf, ConfigErrors, type ConfigError } from '../config/errors.js';
 import { editFiles, FileEditError, type EditedText } from '../config/file-edits.js';
-import { decode, type Parsed } from '../config/parser.js';
+import { decode, type ParsedText } from '../config/parser.js';
 import { ConfigTree, type DirectiveData, type IdSource } from '../config/tree.js';
 import { toDirectives } from '../config/tree-draft.js';
 import { ApiError } from '../contract/control.js';
@@ -25,7 +25,7 @@ export interface ConfigurationFiles {
   /** Path of the file that the main level is in. */
   readonly conf: string;
   /** @param texts that count in the place of what files hold, by path */
-  read(texts?: ReadonlyMap<string, string>): Parsed;
+  read(texts?: ReadonlyMap<string, string>): ParsedText;
 }
 
 export interface Saving {
@@ -150,7 +150,7 @@ function noteOfKey(path: string, text: string): readonly string[] {
 /** A private key has several lines. */
 const shownLines = (lines: readonly string[]): readonly string[] => shownText(lines.join('\n')).split('\n');
 
-function treeOf({ directives, errors }: Parsed): ConfigTree {
+function treeOf({ directives, errors }: ParsedText): ConfigTree {
   if (errors.length > 0) throw edited();
   return ConfigTree.fromData(directives);
 }

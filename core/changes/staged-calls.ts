@@ -6,21 +6,21 @@ import type { StagedChange } from './staged-change.js';
 export const PER_CALL = 10;
 
 /** Result of a call, or why it cannot be made. */
-export type Outcome = { readonly value: unknown } | { readonly error: ApiError };
+export type CallOutcome = { readonly value: unknown } | { readonly error: ApiError };
 
 /** Never rejects. */
-export type StagedCall = (time: Pick<ActionContext, 'deadline' | 'extendDeadline'>) => Promise<Outcome>;
+export type StagedCall = (time: Pick<ActionContext, 'deadline' | 'extendDeadline'>) => Promise<CallOutcome>;
 
 export interface Together {
   /** Of the configuration: the new one, unless a call failed or it was a dry run. */
   readonly version: number;
   /** In the order of the calls. */
-  readonly outcomes: readonly Outcome[];
+  readonly outcomes: readonly CallOutcome[];
   /** Of a dry run, see {@link Applied.diff}. */
   readonly diff: readonly string[];
 }
 
-export const hasFailed = (outcome: Outcome): boolean => 'error' in outcome;
+export const hasFailed = (outcome: CallOutcome): boolean => 'error' in outcome;
 
 /** The time of a transaction, which each of its calls may extend. */
 export class SharedDeadline {
@@ -53,9 +53,9 @@ export async function stageCalls(
   calls: readonly StagedCall[],
   change: StagedChange,
   clock: SharedDeadline,
-  run: (call: () => Promise<Outcome>) => Promise<Outcome>,
-): Promise<Outcome[]> {
-  const outcomes: Outcome[] = [];
+  run: (call: () => Promise<CallOutcome>) => Promise<CallOutcome>,
+): Promise<CallOutcome[]> {
+  const outcomes: CallOutcome[] = [];
   for (const [at, call] of calls.entries()) {
     change.begin(at);
     const outcome = await run(() => call(clock.ofCall));

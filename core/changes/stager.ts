@@ -17,7 +17,7 @@ import { StagedChange, type StagedStep } from './staged-change.js';
 import type { TransactionOptions } from './transaction-options.js';
 
 /** A requested change. */
-export interface Wanted {
+export interface WantedChange {
   /** How many edits it takes: long lists get more time. */
   readonly size: number;
   /** True if edits may be about what others of them bring. */
@@ -26,7 +26,7 @@ export interface Wanted {
 }
 
 /** Says in its turn what is wanted. Called again if what it was tried with cannot take effect. */
-export type Build = (around: RollbackSurroundings) => Wanted;
+export type Build = (around: RollbackSurroundings) => WantedChange;
 
 /** Result of a call. */
 export interface Staged {

@@ -1,13 +1,13 @@
-import type { Row } from './checked-table.js';
+import type { StoredRow } from './checked-table.js';
 import type { Store } from './store.js';
 import type { StateLine } from './state-tables.js';
 
 /** The part of a store that all nodes of a log have in common, as rows of its tables. JSON. */
 export interface StoreState {
-  readonly overlay: readonly Row[];
-  readonly history: readonly Row[];
-  readonly keys: readonly Row[];
-  readonly nextKeys: readonly Row[];
+  readonly overlay: readonly StoredRow[];
+  readonly history: readonly StoredRow[];
+  readonly keys: readonly StoredRow[];
+  readonly nextKeys: readonly StoredRow[];
   /** Lines of state files that are active. The files themselves, and what the store knows of them, are those of each node. */
   readonly stateLines: readonly SharedLine[];
 }

@@ -4,7 +4,7 @@ import type { Options } from './options.js';
 import type { Paths } from './paths.js';
 
 /** One run of the command. */
-export interface Command {
+export interface ServerCommand {
   readonly options: Options;
   readonly installation: Installation;
   readonly paths: Paths;

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { findInstallation } from '../kernel/installation.js';
 import { limitBacktracking } from '../kernel/linear-patterns.js';
 import { exitProcess, forbidExit } from '../kernel/process-exit.js';
-import type { Command } from './command.js';
+import type { ServerCommand } from './command.js';
 import type { Output } from './explained-configuration.js';
 import { Console } from './console.js';
 import { OptionError, parseOptions, type Options } from './options.js';
@@ -59,7 +59,7 @@ async function runSubcommand(name: SubcommandName, args: readonly string[]): Pro
  * Each command loads what it needs and no more: a check of the configuration is to be quick.
  * @returns the exit code; undefined: it is a server, which goes on
  */
-async function run(command: Command): Promise<number | undefined> {
+async function run(command: ServerCommand): Promise<number | undefined> {
   const { signal, test } = command.options;
   if (signal !== undefined) return (await import('./signal.js')).signalServer(signal, command);
   if (test) return (await import('./test-configuration.js')).testConfiguration(command);

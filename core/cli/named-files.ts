@@ -1,5 +1,5 @@
 import { resolve, dirname } from 'node:path';
-import type { Parsed } from '../config/parser.js';
+import type { ParsedText } from '../config/parser.js';
 import { IdSource, type DirectiveData } from '../config/tree.js';
 import { mainDirectives } from '../kernel/core-directives.js';
 import { helperFile } from '../kernel/helper-file.js';
@@ -7,7 +7,7 @@ import type { Installation } from '../kernel/installation.js';
 import { readConfiguration } from '../kernel/read-configuration.js';
 
 /** Files and folders that a configuration names, with those of its helpers. Absolute paths. */
-export interface NamedFiles {
+export interface ConfiguredPaths {
   readonly logs: ReadonlySet<string>;
   /** Folders of temporary files. */
   readonly folders: ReadonlySet<string>;
@@ -52,7 +52,7 @@ interface Around {
 /**
  * Finds them by the names of directives, before anything is checked and without loading modules: this runs as root.
  */
-export function namedFiles({ directives, files }: Parsed, folders: Folders, { errorLog, installation }: Around): NamedFiles {
+export function namedFiles({ directives, files }: ParsedText, folders: Folders, { errorLog, installation }: Around): ConfiguredPaths {
   const main = (name: 'pid' | 'data_folder'): string =>
     resolve(folders.prefix, directives.find((directive) => directive.name === name)?.args[0]?.text ?? mainDirectives[name].default);
   const logs = new Set(isFile(errorLog) ? [errorLog] : []);

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { ConfigErrors } from '../config/errors.js';
-import type { Parsed } from '../config/parser.js';
+import type { ParsedText } from '../config/parser.js';
 import { IdSource } from '../config/tree.js';
 import { findInstallation } from '../kernel/installation.js';
 import { readConfiguration } from '../kernel/read-configuration.js';
@@ -16,7 +16,7 @@ import { inheritedSockets } from '../parent/successor.js';
 import { commandLine } from '../upgrade/program.js';
 import type { ParentStart } from '../parent/protocol.js';
 import { UPGRADE_SOCKET } from '../upgrade/upgrade-mark.js';
-import type { Command } from './command.js';
+import type { ServerCommand } from './command.js';
 import { Console } from './console.js';
 import { startDaemon } from './daemon.js';
 import { leaveLogsToServer } from './leave-logs.js';
@@ -27,7 +27,7 @@ import { wantsDaemon, wordOf } from './start-words.js';
 import { isOtherUser, ownUser, userOf } from './user.js';
 import { installationErrors } from './user-access.js';
 
-type Start = Pick<Command, 'paths' | 'installation' | 'options'>;
+type Start = Pick<ServerCommand, 'paths' | 'installation' | 'options'>;
 
 /** @returns false: the command is for others to carry out, errors included */
 export async function startWithParent(args: readonly string[]): Promise<boolean> {
@@ -55,7 +55,7 @@ interface ForWhom {
   readonly passed: readonly PassedDescriptor[];
 }
 
-async function run(start: Start, parsed: Parsed, { user, passed }: ForWhom): Promise<void> {
+async function run(start: Start, parsed: ParsedText, { user, passed }: ForWhom): Promise<void> {
   const { paths, options } = start;
   const console = new Console(paths.errorLog, paths.prefix, options.quiet, say);
   leaveLogsToServer(console.files, parsed);
@@ -117,7 +117,7 @@ function optionsOfStart(args: readonly string[]): Options | undefined {
 }
 
 /** Undefined: the server stays root's, or the user is an error of the configuration. */
-function ownerOf(parsed: Parsed): ParentStart['user'] | undefined {
+function ownerOf(parsed: ParsedText): ParentStart['user'] | undefined {
   try {
     return userOf(parsed);
   } catch {

@@ -1,23 +1,23 @@
 import { IdSource } from '../config/tree.js';
-import type { Parsed } from '../config/parser.js';
+import type { ParsedText } from '../config/parser.js';
 import { readConfiguration } from '../kernel/read-configuration.js';
-import type { Owner, Prepared } from '../parent/protocol.js';
-import type { Command } from './command.js';
-import { namedFiles, type NamedFiles } from './named-files.js';
+import type { Owner, PreparedServer } from '../parent/protocol.js';
+import type { ServerCommand } from './command.js';
+import { namedFiles, type ConfiguredPaths } from './named-files.js';
 import { includeFolder } from './paths.js';
 import { prepareFiles, readForUser } from './prepared-files.js';
 import { isOtherUser } from './user.js';
 import { unreachableFolders } from './user-access.js';
 
-type Prepares = Pick<Command, 'paths' | 'installation' | 'options'>;
+type Prepares = Pick<ServerCommand, 'paths' | 'installation' | 'options'>;
 
 /** Messages about folders that the user of a server may not enter. Called as root. */
-export function warningsFor(command: Prepares, parsed: Parsed, user: Owner): readonly string[] {
+export function warningsFor(command: Prepares, parsed: ParsedText, user: Owner): readonly string[] {
   return unreachableFolders(namedBy(command, parsed), user);
 }
 
 /** Does as root what the server of a configuration cannot do as its user. */
-export function prepareFor(command: Prepares, parsed: Parsed, user: Owner): Prepared {
+export function prepareFor(command: Prepares, parsed: ParsedText, user: Owner): PreparedServer {
   const named = namedBy(command, parsed);
   const { pidFile, dataFolder, sockets } = named;
   if (!isOtherUser(user)) return { pidFile, dataFolder, sockets, files: new Map() };
@@ -36,7 +36,7 @@ export async function prepareForParent(command: Prepares, user: string): Promise
   await new Promise<void>((resolve) => process.send?.(prepared, undefined, undefined, () => resolve()));
 }
 
-function namedBy({ paths, installation }: Prepares, parsed: Parsed): NamedFiles {
+function namedBy({ paths, installation }: Prepares, parsed: ParsedText): ConfiguredPaths {
   const { prefix, errorLog } = paths;
   return namedFiles(parsed, { prefix, conf: includeFolder(paths) }, { errorLog, installation });
 }

@@ -17,7 +17,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Owner } from '../parent/protocol.js';
-import type { NamedFiles } from './named-files.js';
+import type { ConfiguredPaths } from './named-files.js';
 import { asUser } from './user.js';
 
 /** Only the server itself has to see what clients send, and its journal. */
@@ -28,7 +28,7 @@ const LOG_MODE = 0o644;
  * Makes what the server writes and could not make as its user: log files, folders. A file that cannot be made is left to the server, which
  * reports why. Called as root.
  */
-export function prepareFiles({ logs, folders, dataFolder }: NamedFiles, owner: Owner): void {
+export function prepareFiles({ logs, folders, dataFolder }: ConfiguredPaths, owner: Owner): void {
   for (const path of logs) unlessUserCan(owner, path, openLog, (log) => giveLog(log, owner));
   for (const path of folders) unlessUserCan(owner, path, makeWritable, (folder) => giveFolder(folder, owner));
   unlessUserCan(owner, dataFolder, makeWritable, (folder) => {
@@ -42,7 +42,7 @@ export function prepareFiles({ logs, folders, dataFolder }: NamedFiles, owner: O
  * Reads what the server may not read as its user. Files below a folder of the user are not read for it: links of the user could lead
  * anywhere. Called as root.
  */
-export function readForUser({ read }: NamedFiles, owner: Owner): Map<string, Uint8Array> {
+export function readForUser({ read }: ConfiguredPaths, owner: Owner): Map<string, Uint8Array> {
   const contents = new Map<string, Uint8Array>();
   for (const path of read) {
     unlessUserCan(owner, path, readable, (file) => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readReloadFile, type ReloadState } from '../master/reload-file.js';
-import type { Command } from './command.js';
+import type { ServerCommand } from './command.js';
 
 const POLL_MS = 20;
 /** Time limit until a server has seen the signal: its main thread may be busy with another change. */
@@ -20,7 +20,7 @@ interface Asked {
 }
 
 /** Waits until the server has finished what began after it was asked for. Says why it failed. Returns the exit code. */
-export async function signalResult({ name, file, pid, isAlive, before }: Asked, { console }: Command): Promise<number> {
+export async function signalResult({ name, file, pid, isAlive, before }: Asked, { console }: ServerCommand): Promise<number> {
   const seen = before?.received ?? 0;
   for (const start = Date.now(); ; await sleep(POLL_MS)) {
     // In this order: the last that a process does is to say how the reload went.

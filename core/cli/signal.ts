@@ -6,13 +6,13 @@ import { mainDirectives } from '../kernel/core-directives.js';
 import { readConfiguration } from '../kernel/read-configuration.js';
 import { systemErrorText } from '../contract/system-error.js';
 import { readReloadFile } from '../master/reload-file.js';
-import type { Command } from './command.js';
+import type { ServerCommand } from './command.js';
 import { signalResult } from './signal-result.js';
 import { SIGNALS, type SignalName } from './options.js';
 import { readyConfiguration } from './test-configuration.js';
 
 /** Carries out `-s`: signals the server that the pid file of this configuration names. Returns the exit code. */
-export async function signalServer(name: SignalName, command: Command): Promise<number> {
+export async function signalServer(name: SignalName, command: ServerCommand): Promise<number> {
   // A server would reject to reload a wrong configuration, and say so in its log only.
   if (name === 'reload' && !(await readyConfiguration(command))) return 1;
   const file = pidFile(command);
@@ -26,7 +26,7 @@ export async function signalServer(name: SignalName, command: Command): Promise<
 }
 
 /** Where the server writes its number. For this the configuration need not be right, only readable: also one that was broken since can be stopped. */
-function pidFile({ paths, options, console }: Command): string | undefined {
+function pidFile({ paths, options, console }: ServerCommand): string | undefined {
   const { directives, errors } = readConfiguration({ conf: paths.conf, globals: options.globals }, new IdSource());
   if (errors.length > 0) {
     console.report(new ConfigErrors(errors));
@@ -37,7 +37,7 @@ function pidFile({ paths, options, console }: Command): string | undefined {
 }
 
 /** The process that the pid file names; undefined: there is none, which has been said. */
-function readPid(file: string, { console }: Command): number | undefined {
+function readPid(file: string, { console }: ServerCommand): number | undefined {
   let text;
   try {
     text = readFileSync(file, 'utf8').trim();
@@ -62,7 +62,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-function signalProcess(signal: NodeJS.Signals, pid: number, file: string, { console }: Command): number {
+function signalProcess(signal: NodeJS.Signals, pid: number, file: string, { console }: ServerCommand): number {
   try {
     process.kill(pid, signal);
     return 0;

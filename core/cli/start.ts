@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import type { Predecessor } from '../upgrade/predecessor.js';
 import { UPGRADE_SOCKET } from '../upgrade/upgrade-mark.js';
 import { commandLine, startProgram, type CommandLine } from '../upgrade/program.js';
-import type { Parsed } from '../config/parser.js';
+import type { ParsedText } from '../config/parser.js';
 import { IdSource } from '../config/tree.js';
 import { exitProcess } from '../kernel/process-exit.js';
 import { readConfiguration } from '../kernel/read-configuration.js';
@@ -15,7 +15,7 @@ import { obeySignals, SERVES } from '../master/signals.js';
 import { MIN_WORKERS } from '../upstream/layout.js';
 import type { Log } from '../contract/log.js';
 import { ParentLink } from '../parent/parent-link.js';
-import type { Command } from './command.js';
+import type { ServerCommand } from './command.js';
 import { leaveLogsToServer } from './leave-logs.js';
 import { announce, helpersStarted } from './announce.js';
 import { wantsDaemon, wordOf } from './start-words.js';
@@ -27,7 +27,7 @@ const REPLACEMENTS = 2;
 const PREDECESSOR = 1;
 
 /** Starts the server: here, or in a background process, whose exit code it returns if it fails, or 0 when it serves. */
-export async function start(command: Command): Promise<number | undefined> {
+export async function start(command: ServerCommand): Promise<number | undefined> {
   let predecessor;
   try {
     predecessor = await findPredecessor(command);
@@ -61,12 +61,12 @@ export async function start(command: Command): Promise<number | undefined> {
 }
 
 /** A parent of root has started this process to be its successor, and root's start has found no user. Errors are reported later. */
-function isWithoutUser({ errors }: Parsed): boolean {
+function isWithoutUser({ errors }: ParsedText): boolean {
   return process.env[SUCCESSOR_MARK] !== undefined && errors.length === 0;
 }
 
 /** Why there is no such user. */
-function userFailure(parsed: Parsed): unknown {
+function userFailure(parsed: ParsedText): unknown {
   try {
     userOf(parsed);
     return undefined;
@@ -76,7 +76,7 @@ function userFailure(parsed: Parsed): unknown {
 }
 
 /** The server that this command is to replace. Errors from here on are reported there. @throws Error where the two cannot work together */
-async function findPredecessor({ console, installation }: Command): Promise<Predecessor | undefined> {
+async function findPredecessor({ console, installation }: ServerCommand): Promise<Predecessor | undefined> {
   const path = process.env[UPGRADE_SOCKET];
   if (path === undefined) return undefined;
   delete process.env[UPGRADE_SOCKET];
@@ -87,7 +87,7 @@ async function findPredecessor({ console, installation }: Command): Promise<Pred
 }
 
 /** Starts the command that has started this process once more. */
-function programStarter(line: CommandLine, { errorLog }: Command['console'], isDaemon: boolean): MasterOptions['startProgram'] {
+function programStarter(line: CommandLine, { errorLog }: ServerCommand['console'], isDaemon: boolean): MasterOptions['startProgram'] {
   return (environment, descriptors) => {
     if (!isDaemon) return startProgram(line, environment, descriptors, undefined);
     const errors = errorLog === 'stderr' ? 'inherit' : openSync(errorLog, 'a');
@@ -98,7 +98,7 @@ function programStarter(line: CommandLine, { errorLog }: Command['console'], isD
 }
 
 /** Places that shared state has: for the workers of the configuration, for as many as a reload may ask for, for replacements. */
-function workerPlaces(parsed: Parsed): number {
+function workerPlaces(parsed: ParsedText): number {
   const workers = Math.max(Number(wordOf(parsed, 'worker_processes')) || 0, availableParallelism());
   return Math.max(workers + REPLACEMENTS + PREDECESSOR, MIN_WORKERS);
 }
@@ -111,7 +111,7 @@ interface Around {
   readonly predecessor: Predecessor | undefined;
 }
 
-async function serve(command: Command, parsed: Parsed, { ids, daemon, parent, predecessor }: Around): Promise<void> {
+async function serve(command: ServerCommand, parsed: ParsedText, { ids, daemon, parent, predecessor }: Around): Promise<void> {
   const { paths, options, installation, console } = command;
   const line = commandLine();
   process.title = `srv: master process ${paths.conf}`;

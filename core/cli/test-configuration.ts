@@ -14,12 +14,12 @@ import { checkWithHelpers } from '../kernel/helper-configurations.js';
 import { CALL_MS } from '../kernel/call-limit.js';
 import { findModules } from '../kernel/find-module.js';
 import { loadModuleLines } from '../kernel/load-modules.js';
-import type { Parsed } from '../config/parser.js';
+import type { ParsedText } from '../config/parser.js';
 import { Instance } from '../kernel/instance.js';
 import { readConfiguration } from '../kernel/read-configuration.js';
 import { readSettings } from '../kernel/settings.js';
 import { ZoneSet } from '../zone/zone-set.js';
-import type { Command } from './command.js';
+import type { ServerCommand } from './command.js';
 import { leaveLogsToServer } from './leave-logs.js';
 import { namedFiles } from './named-files.js';
 import { includeFolder } from './paths.js';
@@ -37,7 +37,7 @@ interface TestedConfiguration extends Configuration {
  * Carries out `-t` and `-T`. Returns the exit code.
  * @param callMs longest time that a hook of a module may take
  */
-export async function testConfiguration(command: Command, callMs?: number): Promise<number> {
+export async function testConfiguration(command: ServerCommand, callMs?: number): Promise<number> {
   const { paths, console, options } = command;
   const configuration = await readyConfiguration(command, callMs);
   if (!configuration) return 1;
@@ -48,7 +48,7 @@ export async function testConfiguration(command: Command, callMs?: number): Prom
 }
 
 /** The configuration, if a server could be started with it. Else it is said why not. */
-export async function readyConfiguration(command: Command, callMs?: number): Promise<TestedConfiguration | undefined> {
+export async function readyConfiguration(command: ServerCommand, callMs?: number): Promise<TestedConfiguration | undefined> {
   const { paths, console } = command;
   try {
     return await check(command, callMs);
@@ -60,7 +60,7 @@ export async function readyConfiguration(command: Command, callMs?: number): Pro
 }
 
 /** Does with the configuration everything a start does, except for opening listeners. */
-async function check({ paths, options, installation, console }: Command, callMs = CALL_MS): Promise<TestedConfiguration> {
+async function check({ paths, options, installation, console }: ServerCommand, callMs = CALL_MS): Promise<TestedConfiguration> {
   const { log, files } = console;
   // A start reads it again, and logs it then.
   const warn = (message: string): void => (options.test ? console.complain('warn', message) : console.advise(`[warn] ${message}`));
@@ -97,9 +97,9 @@ async function check({ paths, options, installation, console }: Command, callMs 
 
 /** Checks the files that the server will read as another user. @returns warnings @throws ConfigErrors */
 function assertReadable(
-  parsed: Parsed,
+  parsed: ParsedText,
   tree: ConfigTree,
-  { paths, installation, options }: Pick<Command, 'paths' | 'installation' | 'options'>,
+  { paths, installation, options }: Pick<ServerCommand, 'paths' | 'installation' | 'options'>,
 ): readonly string[] {
   const owner = userOf(parsed);
   if (owner === undefined) return [];

@@ -4,7 +4,7 @@ import { ConfigError, ConfigErrors } from '../config/errors.js';
 import type { Installation } from '../kernel/installation.js';
 import { systemErrorText } from '../contract/system-error.js';
 import type { Owner } from '../parent/protocol.js';
-import type { NamedFiles } from './named-files.js';
+import type { ConfiguredPaths } from './named-files.js';
 import { isRoots } from './prepared-files.js';
 import { asUser } from './user.js';
 
@@ -13,7 +13,7 @@ const LOG_HINT = 'root opens such a file for the server where only root can chan
 const GRANT_HINT = 'root reads such a file for the server where only root can change the folders on the way; else give it to the user';
 
 /** Errors for the files that a server could not read or write as its user. A missing one is reported by its reader. Called as root. */
-export function assertUserAccess(named: NamedFiles, modules: readonly string[], installation: Installation, owner: Owner): void {
+export function assertUserAccess(named: ConfiguredPaths, modules: readonly string[], installation: Installation, owner: Owner): void {
   const errors = [...installationErrors(installation, owner), ...modules.flatMap((path) => errorAbout(path, owner, HINT))];
   for (const path of named.read) if (!isRoots(dirname(path), owner)) errors.push(...errorAbout(path, owner, GRANT_HINT));
   for (const path of named.logs) if (!isRoots(dirname(path), owner)) errors.push(...errorAbout(path, owner, LOG_HINT, openLog));
@@ -21,7 +21,7 @@ export function assertUserAccess(named: NamedFiles, modules: readonly string[], 
 }
 
 /** Texts for the folders of `root` and `alias` whose files a server could not serve as its user. Called as root. */
-export function unreachableFolders({ served }: NamedFiles, owner: Owner): readonly string[] {
+export function unreachableFolders({ served }: ConfiguredPaths, owner: Owner): readonly string[] {
   return Array.from(served).flatMap(([path, directive]) => {
     const failure = failureOf(owner, () => enter(path));
     const what = `"${directive}" "${path}" cannot be entered by the user of the server`;

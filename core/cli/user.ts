@@ -1,4 +1,4 @@
-import type { Parsed } from '../config/parser.js';
+import type { ParsedText } from '../config/parser.js';
 import type { Owner } from '../parent/protocol.js';
 
 /**
@@ -6,7 +6,7 @@ import type { Owner } from '../parent/protocol.js';
  * @returns undefined: that of this process. The same if the user or the group does not exist: the configuration is rejected then.
  * @throws Error when the user has no group of the same name, and none is given
  */
-export function userOf({ directives }: Parsed): Owner | undefined {
+export function userOf({ directives }: ParsedText): Owner | undefined {
   const [name, group] = directives.find((directive) => directive.name === 'user')?.args ?? [];
   const { setegid, seteuid } = process;
   if (name === undefined || !isRoot() || !setegid || !seteuid) return undefined;

@@ -28,7 +28,7 @@ export interface ParseTextOptions extends ParseOptions {
   readonly file: string;
 }
 
-export interface Parsed {
+export interface ParsedText {
   readonly directives: readonly DirectiveData[];
   /** In the order of the text. Empty: the directives are all there is. */
   readonly errors: readonly ConfigError[];
@@ -45,7 +45,7 @@ export interface Parsed {
  * `shipped`.
  * @param path absolute
  */
-export function parseFile(path: string, options: ParseOptions): Parsed {
+export function parseFile(path: string, options: ParseOptions): ParsedText {
   const run = new ParseRun(options, dirname(path));
   return run.finish(run.file(path, undefined, 1));
 }
@@ -54,7 +54,7 @@ export function parseFile(path: string, options: ParseOptions): Parsed {
  * Parses text that came through the API, alone: it cannot close the block it will be put into and cannot include files. The last `;` may
  * be left out. Positions are within the text.
  */
-export function parseText(text: string, options: ParseTextOptions): Parsed {
+export function parseText(text: string, options: ParseTextOptions): ParsedText {
   const run = new ParseRun(options, undefined);
   return run.finish(run.text(text, { file: options.file, unexpectedEnd: undefined, blocks: true }));
 }
@@ -63,7 +63,7 @@ export function parseText(text: string, options: ParseTextOptions): Parsed {
  * Parses the text of `-g`: directives without blocks, each ended by `;`.
  * @param folder where relative `include` paths are under
  */
-export function parseParameter(text: string, options: ParseOptions, folder: string): Parsed {
+export function parseParameter(text: string, options: ParseOptions, folder: string): ParsedText {
   const run = new ParseRun(options, folder);
   return run.finish(run.text(text, { file: COMMAND_LINE, unexpectedEnd: 'unexpected end of parameter, expecting ";"', blocks: false }));
 }
@@ -94,7 +94,7 @@ class ParseRun implements ParseHost {
     this.shipped = shipped;
   }
 
-  finish(directives: readonly DirectiveData[]): Parsed {
+  finish(directives: readonly DirectiveData[]): ParsedText {
     return {
       directives,
       errors: this.errors.toSorted(byPosition),

@@ -1,6 +1,6 @@
 /** Text with variables: `$name`, `${name}`, `$1`. Parsed as nginx parses its complex values, compiled once. */
 import { ArgError } from '../contract/spec.js';
-import type { Getter, Template } from '../contract/template.js';
+import type { Getter, EngineTemplate } from '../contract/template.js';
 
 /** Constant text, or a variable's name. */
 export type TemplatePart = { readonly text: string } | { readonly variable: string };
@@ -62,7 +62,7 @@ const unknownVariable = (name: string): string => `unknown "${name}" variable`;
  * Compiles a text for use with many requests.
  * @throws ArgError for unknown variables and for what {@link parseTemplate} rejects
  */
-export function compileTemplate<R>(source: string, lookup: Lookup<R>, hintFor?: HintFor): Template<R> {
+export function compileTemplate<R>(source: string, lookup: Lookup<R>, hintFor?: HintFor): EngineTemplate<R> {
   if (!source.includes('$')) return new ConstantTemplate(source, source);
   const texts = [''];
   const getters: Getter<R>[] = [];
@@ -80,7 +80,7 @@ export function compileTemplate<R>(source: string, lookup: Lookup<R>, hintFor?: 
   return third === undefined ? new TwoVariables(source, before, first, between, second, after) : new ManyVariables(source, texts, getters);
 }
 
-class ConstantTemplate implements Template<unknown> {
+class ConstantTemplate implements EngineTemplate<unknown> {
   constructor(
     readonly source: string,
     readonly constant: string,
@@ -91,7 +91,7 @@ class ConstantTemplate implements Template<unknown> {
   }
 }
 
-class OneVariable<R> implements Template<R> {
+class OneVariable<R> implements EngineTemplate<R> {
   readonly constant = undefined;
 
   constructor(
@@ -106,7 +106,7 @@ class OneVariable<R> implements Template<R> {
   }
 }
 
-class TwoVariables<R> implements Template<R> {
+class TwoVariables<R> implements EngineTemplate<R> {
   readonly constant = undefined;
 
   constructor(
@@ -123,7 +123,7 @@ class TwoVariables<R> implements Template<R> {
   }
 }
 
-class ManyVariables<R> implements Template<R> {
+class ManyVariables<R> implements EngineTemplate<R> {
   readonly constant = undefined;
 
   constructor(

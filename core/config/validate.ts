@@ -4,13 +4,13 @@ import type { Word, Written } from '../contract/tree.js';
 import { readArguments, synopsis } from '../contract/arguments.js';
 import { byPosition, errorAt, type ConfigError } from './errors.js';
 import { insteadOf, isOfNginx, missingNames } from './nginx-directives.js';
-import type { Parsed } from './parser.js';
+import type { ParsedText } from './parser.js';
 import type { RegisteredSpec, SpecRegistry } from './registry.js';
 import { nearest } from '../contract/suggest.js';
 import { QUANTIFIER_REST } from './text-parser.js';
 
 /** A directive of a tree, or as it comes from the parser. */
-export type Checked = Written & { readonly id: number; readonly block?: Iterable<Checked> };
+export type CheckedDirective = Written & { readonly id: number; readonly block?: Iterable<CheckedDirective> };
 
 export interface ValidateOptions {
   readonly registry: SpecRegistry;
@@ -31,18 +31,18 @@ export interface ValidateOptions {
 }
 
 /** All errors of a text, those of its form and those of its directives, in the order it is read. */
-export function check(parsed: Parsed, options: ValidateOptions): ConfigError[] {
+export function check(parsed: ParsedText, options: ValidateOptions): ConfigError[] {
   const { errors, rejected } = validated(parsed.directives, { ...options, garbled: parsed.garbled });
   const ofForm = parsed.errors.filter((error) => !rejected.has(parsed.follows.get(error) ?? NO_ID));
   return [...ofForm, ...errors].sort(byPosition);
 }
 
 /** All errors in these directives and their blocks, at most 1,000; empty: they may be used. */
-export function validate(directives: Iterable<Checked>, options: ValidateOptions): ConfigError[] {
+export function validate(directives: Iterable<CheckedDirective>, options: ValidateOptions): ConfigError[] {
   return validated(directives, options).errors;
 }
 
-function validated(directives: Iterable<Checked>, options: ValidateOptions): Validator {
+function validated(directives: Iterable<CheckedDirective>, options: ValidateOptions): Validator {
   const validator = new Validator(options);
   validator.block(directives, options.context ?? 'main', options.beside);
   return validator;
@@ -57,7 +57,7 @@ class Validator {
   /** Ids of directives with an error. */
   readonly rejected = new Set<number>();
   /** The directive whose arguments are read. */
-  private current: Checked | undefined;
+  private current: CheckedDirective | undefined;
   private readonly registry: SpecRegistry;
   private readonly args: AnyArgContext;
   private readonly streamArgs: AnyArgContext;
@@ -77,7 +77,7 @@ class Validator {
     this.unchecked = unchecked;
   }
 
-  block(directives: Iterable<Checked>, context: ContextName, beside?: (name: string) => boolean): void {
+  block(directives: Iterable<CheckedDirective>, context: ContextName, beside?: (name: string) => boolean): void {
     const seen = new Map<string, Written>();
     for (const directive of directives) {
       const { name } = directive;
@@ -93,14 +93,14 @@ class Validator {
     }
   }
 
-  private directive(directive: Checked, known: RegisteredSpec, context: ContextName): void {
+  private directive(directive: CheckedDirective, known: RegisteredSpec, context: ContextName): void {
     if (!this.garbled.has(directive.id)) this.line(directive, known, context);
     const inner = blockContext(known.spec);
     if (inner !== undefined && directive.block !== undefined) this.inside(directive.block, inner);
   }
 
   /** The directive without what is in its block. */
-  private line(directive: Checked, known: RegisteredSpec, context: ContextName): void {
+  private line(directive: CheckedDirective, known: RegisteredSpec, context: ContextName): void {
     const { name, block } = directive;
     const { spec, signature } = known;
     if (spec.block === undefined && block !== undefined) this.reject(directive, `directive "${name}" is not terminated by ";"`);
@@ -109,12 +109,12 @@ class Validator {
     } else this.arguments(directive, known, context);
   }
 
-  private inside(block: Iterable<Checked>, context: ContextName): void {
+  private inside(block: Iterable<CheckedDirective>, context: ContextName): void {
     if (context === 'entries') this.entries(block);
     else this.block(block, context);
   }
 
-  private arguments(directive: Checked, { signature }: RegisteredSpec, context: ContextName): void {
+  private arguments(directive: CheckedDirective, { signature }: RegisteredSpec, context: ContextName): void {
     const runOn = this.missingSemicolon(directive, context);
     let rejected = false;
     this.current = directive;
@@ -127,7 +127,7 @@ class Validator {
   }
 
   /** A directive that took in the next line, because the `;` between them is missing. */
-  private missingSemicolon({ name, args, source }: Checked, context: ContextName): string | undefined {
+  private missingSemicolon({ name, args, source }: CheckedDirective, context: ContextName): string | undefined {
     if (args.at(-1)?.line === source.line) return undefined;
     let before = { line: source.line, text: name };
     for (const word of args) {
@@ -139,11 +139,11 @@ class Validator {
     return undefined;
   }
 
-  private entries(lines: Iterable<Checked>): void {
+  private entries(lines: Iterable<CheckedDirective>): void {
     for (const line of lines) if (line.block !== undefined) this.reject(line, 'unexpected "{"');
   }
 
-  private rejectName(directive: Checked, context: ContextName): void {
+  private rejectName(directive: CheckedDirective, context: ContextName): void {
     const { name, block } = directive;
     const [elsewhere] = this.registry.contextsOf(name);
     if (elsewhere === undefined) {
@@ -156,7 +156,7 @@ class Validator {
     if (block !== undefined && inside !== undefined) this.inside(block, inside);
   }
 
-  private rejectDuplicate(directive: Checked, first: Written | undefined): void {
+  private rejectDuplicate(directive: CheckedDirective, first: Written | undefined): void {
     const hint = first && `the first one is in ${first.source.file}:${first.source.line}`;
     this.reject(directive, `"${directive.name}" directive is duplicate`, undefined, hint);
   }
@@ -211,7 +211,7 @@ class Validator {
     this.warnWith?.(errorAt(this.current, message));
   }
 
-  private reject(directive: Checked, message: string, word?: Word, hint?: string): void {
+  private reject(directive: CheckedDirective, message: string, word?: Word, hint?: string): void {
     this.rejected.add(directive.id);
     if (this.errors.length < MOST_ERRORS) this.errors.push(errorAt(directive, message, word, hint));
   }

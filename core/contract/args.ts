@@ -3,7 +3,7 @@ import { argType } from './arg-type.js';
 import { ArgError, type ArgType, type JsonForm, type JsonSchema } from './spec.js';
 import { durationMs, durationText, DURATION_SCHEMA, parseTime, timeText, type Duration } from './duration.js';
 import type { HttpRequest } from './http.js';
-import type { Template } from './template.js';
+import type { EngineTemplate } from './template.js';
 import { isToken } from './message-text.js';
 
 /** Characters that would end a line of the configuration, or a header, are rejected by the API. */
@@ -114,7 +114,7 @@ export function sizeOf(text: string): number | undefined {
 }
 
 /** A size, or a text with variables that is one for each request: {@link sizeOf}. */
-export function sizeTemplate<R = HttpRequest>(form = 'size'): ArgType<Template<R>, string> {
+export function sizeTemplate<R = HttpRequest>(form = 'size'): ArgType<EngineTemplate<R>, string> {
   const text = template<R>(form);
   return {
     ...text,
@@ -256,17 +256,17 @@ function rateText(thousandths: number): string {
 }
 
 /** Templates hold bytes, as requests do. */
-function sourceOf<R>({ source = '' }: Template<R>): string {
+function sourceOf<R>({ source = '' }: EngineTemplate<R>): string {
   return Buffer.from(source, 'latin1').toString();
 }
 
 /** Text with variables, compiled once. `R` is the kind of request that the traffic engine of the directive serves. */
-export function template<R = HttpRequest>(form = 'string'): ArgType<Template<R>, string> {
+export function template<R = HttpRequest>(form = 'string'): ArgType<EngineTemplate<R>, string> {
   const schema = { type: 'string', pattern: NO_CONTROLS, description: 'text without control characters' };
   return {
     kind: 'template',
     form,
-    parse: (value, context) => context.template(value) as Template<R>,
+    parse: (value, context) => context.template(value) as EngineTemplate<R>,
     print: sourceOf,
     json: { schema, show: sourceOf, text: asIs },
   };

@@ -2,10 +2,10 @@
 import type { ClientConnection } from './client-connection.js';
 import type { Explainers, ExplainNotes } from './explain.js';
 import type { AttemptHandler } from './member-attempt.js';
-import type { Call, CallFailure } from './member-call.js';
+import type { EngineMemberCall, CallFailure } from './member-call.js';
 import type { BlockScope } from './scope.js';
 import type { Directives } from './spec.js';
-import type { Getter, GetterFamily, Template as EngineTemplate } from './template.js';
+import type { Getter, GetterFamily, EngineTemplate } from './template.js';
 import type { Directive } from './tree.js';
 
 /** Result of a handler: the next handler of the phase decides. */
@@ -24,7 +24,7 @@ export type Result = number;
 export const PHASES = ['post_read', 'server_rewrite', 'rewrite', 'preaccess', 'access', 'precontent'] as const;
 export type Phase = (typeof PHASES)[number];
 
-export type MemberCall = Call<BodySource>;
+export type MemberCall = EngineMemberCall<BodySource>;
 type Answer = Result | Promise<Result> | void;
 
 /**

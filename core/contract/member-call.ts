@@ -1,7 +1,7 @@
 /** Responding in the place of a member, as a cache does. */
 
 /** One request that is about to be sent to a member, or was. The same object for all that happens to it. `Body` is {@link BodySource}. */
-export interface Call<Body> {
+export interface EngineMemberCall<Body> {
   /** Prefix of the directives of its location: `proxy`, `fastcgi`. */
   readonly prefix: string;
   /** Field names of responses, lower case, that have no effect (`proxy_ignore_headers`). */

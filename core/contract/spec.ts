@@ -4,12 +4,12 @@
  */
 import type { Directive } from './tree.js';
 import type { HttpRequest } from './http.js';
-import type { Getter, Template } from './template.js';
+import type { Getter, EngineTemplate } from './template.js';
 
 /** Surroundings of an argument parser. Variables are those of the traffic engine that the directive is for. */
 export interface ArgContext<R = HttpRequest> {
   /** Compiles a value with variables; throws {@link ArgError} for unknown variables. */
-  template(text: string): Template<R>;
+  template(text: string): EngineTemplate<R>;
   /** The pieces of a value with variables: constant text, or the getter of a variable. For values that need more than the joined text. */
   parts(text: string): readonly (string | Getter<R>)[];
   /** Makes a path absolute: relative ones are under the prefix, or under the folder of the configuration file. */

@@ -4,7 +4,7 @@ import type { ClientConnection } from './client-connection.js';
 import type { AttemptHandler } from './member-attempt.js';
 import type { BlockScope } from './scope.js';
 import type { Directives } from './spec.js';
-import type { Getter, GetterFamily, Template } from './template.js';
+import type { Getter, GetterFamily, EngineTemplate } from './template.js';
 
 /** Result of a handler: the next handler of the phase decides. */
 export const DECLINED = -1;
@@ -49,7 +49,7 @@ export interface StreamHandlers extends Partial<Record<StreamPhase, StreamHandle
   log?: (session: StreamSession) => void;
 }
 
-export type StreamTemplate = Template<StreamSession>;
+export type StreamTemplate = EngineTemplate<StreamSession>;
 /** A named value of a session, see {@link Getter}. */
 export type StreamVariable = Getter<StreamSession>;
 /** The getter of a family of variables, see {@link GetterFamily}. */

@@ -3,7 +3,7 @@ import { NamedFailure } from './thrown.js';
 /** Values made of what a traffic engine serves: `R` is its kind of request, for HTTP that of `http.ts`. */
 
 /** Text with variables, compiled once. */
-export interface Template<R> {
+export interface EngineTemplate<R> {
   /** As it is written in the configuration; absent: it was made by code. */
   readonly source?: string;
   /** The whole text when it holds no variable. */

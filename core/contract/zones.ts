@@ -2,13 +2,13 @@
 import type { ZoneSize } from './args.js';
 
 /** One record: its numbers, and its strings of bytes (latin1, as requests have them), by the names of its fields. */
-export type Fields<F extends string, S extends string = never> = Record<F, number> & Record<S, string>;
+export type RecordFields<F extends string, S extends string = never> = Record<F, number> & Record<S, string>;
 
 /**
  * Changes a record, which has zeros and empty strings in its fields if there is none of that key yet, and returns whether to keep the change. Called without a
  * lock, again if another worker changed the record meanwhile: it must do nothing else.
  */
-export type Change<F extends string, C, S extends string = never> = (fields: Fields<F, S>, context: C) => boolean;
+export type RecordChange<F extends string, C, S extends string = never> = (fields: RecordFields<F, S>, context: C) => boolean;
 
 /** `full`: the zone has no room for another record, and nothing was changed. */
 export type Updated = 'stored' | 'unchanged' | 'full';
@@ -27,7 +27,7 @@ export interface RecordOptions<F extends string, S extends string = never> {
    * of the record outside of the zone. Not for records that expire or are deleted, nor for any that a thread was dropping when it died. The
    * storing call throws its exceptions.
    */
-  readonly evicted?: (key: string, fields: Fields<F, S>) => void;
+  readonly evicted?: (key: string, fields: RecordFields<F, S>) => void;
 }
 
 /**
@@ -36,13 +36,13 @@ export interface RecordOptions<F extends string, S extends string = never> {
  */
 export interface Records<F extends string, S extends string = never> {
   /** A copy; undefined: there is none, or it has expired. Does not count as a use. */
-  get(key: string): Fields<F, S> | undefined;
+  get(key: string): RecordFields<F, S> | undefined;
   /**
    * Changes a record, or makes it.
    * @param change may be called again when another worker was faster: it must not change records
    * @throws RangeError for a string that is too long, or has characters other than bytes; TypeError for what is not a number
    */
-  update<C>(key: string, change: Change<F, C, S>, context: C): Updated;
+  update<C>(key: string, change: RecordChange<F, C, S>, context: C): Updated;
   /** Adds to one number, and returns its new value; undefined: the zone is full. */
   add(key: string, field: F, amount: number): number | undefined;
   /** False if there was none. */
@@ -52,9 +52,9 @@ export interface Records<F extends string, S extends string = never> {
   /** Records dropped for new ones so far. */
   readonly evicted: number;
   /** Copies of all that have not expired, the one used last first. Holds the lock while it copies: for listings, not for requests. */
-  entries(): [key: string, fields: Fields<F, S>][];
+  entries(): [key: string, fields: RecordFields<F, S>][];
   /** Copies of the `count` ones that were used longest ago, the oldest first, expired ones included. */
-  oldest(count: number): [key: string, fields: Fields<F, S>][];
+  oldest(count: number): [key: string, fields: RecordFields<F, S>][];
 }
 
 /** `rejected`: as many are held as the limit allows. `full`: the zone has no room for another key. */

@@ -1,11 +1,11 @@
 import { Client, errors, type Dispatcher } from 'undici';
-import { EXIT, Failure } from './failure.js';
-import type { Settings } from './settings.js';
+import { EXIT, CommandFailure } from './failure.js';
+import type { ClientSettings } from './settings.js';
 
 /** Of a server that is named without a path: that of the shipped configuration. */
 const DEFAULT_PREFIX = '/api';
 
-export interface Request {
+export interface SentRequest {
   readonly method: Dispatcher.HttpMethod;
   /** Below the base, with its query; or the whole path of a `Link`. */
   readonly path: string;
@@ -14,7 +14,7 @@ export interface Request {
   readonly body?: string;
 }
 
-export interface Response {
+export interface ReceivedResponse {
   readonly status: number;
   readonly headers: Dispatcher.ResponseData['headers'];
   readonly body: string;
@@ -34,12 +34,12 @@ export class ApiClient {
   readonly #target: Target;
 
   /** @throws Failure if the server is not a URL */
-  constructor(private readonly settings: Settings) {
+  constructor(private readonly settings: ClientSettings) {
     this.#target = parseServer(settings.server);
   }
 
   /** @throws Failure if there is no response; one that is an error is a response */
-  async send(request: Request): Promise<Response> {
+  async send(request: SentRequest): Promise<ReceivedResponse> {
     const { statusCode, headers, body } = await this.open(request);
     try {
       return { status: statusCode, headers, body: await body.text() };
@@ -49,7 +49,7 @@ export class ApiClient {
   }
 
   /** The response as soon as its head has arrived. */
-  async open({ method, path, isWhole = false, headers = {}, body }: Request): Promise<Dispatcher.ResponseData> {
+  async open({ method, path, isWhole = false, headers = {}, body }: SentRequest): Promise<Dispatcher.ResponseData> {
     const { ca, cert, key, token, timeoutMs } = this.settings;
     const { origin, socketPath, credentials, prefix } = this.#target;
     const client = new Client(origin, {
@@ -82,11 +82,11 @@ export class ApiClient {
     }
   }
 
-  #unreachable(error: Error): Failure {
+  #unreachable(error: Error): CommandFailure {
     const reason = isTimeout(error)
       ? `no response within ${this.settings.timeoutMs / 1000} s`
       : error.message || (error as NodeJS.ErrnoException).code;
-    return new Failure(EXIT.unavailable, `cannot reach the API at ${shown(this.settings.server)}: ${reason}`, [
+    return new CommandFailure(EXIT.unavailable, `cannot reach the API at ${shown(this.settings.server)}: ${reason}`, [
       'check that srv runs with a control plane, and --server or SRVCTL_SERVER',
     ]);
   }
@@ -109,7 +109,7 @@ function parseServer(server: string): Target {
   if (socketPath !== undefined) return { origin: 'http://localhost', socketPath, prefix: trimmed(prefix ?? '') };
   const url = URL.canParse(server) ? new URL(server) : undefined;
   if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
-    throw new Failure(EXIT.usage, `invalid server "${server}"`, ['it must be http://host:port/api, https://… or unix:/path']);
+    throw new CommandFailure(EXIT.usage, `invalid server "${server}"`, ['it must be http://host:port/api, https://… or unix:/path']);
   }
   const { origin, username, password, pathname } = url;
   return {

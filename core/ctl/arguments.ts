@@ -8,7 +8,7 @@ export function optionsOf(command: Command): readonly Option[] {
 }
 
 /** A parsed command line. */
-export interface Parsed {
+export interface ParsedCommandLine {
   /** Undefined: none of the commands, `words` says what there is instead. */
   readonly command: Command | undefined;
   /** Words that are not options, with those of the command. */
@@ -17,7 +17,7 @@ export interface Parsed {
 }
 
 /** Reads a command line: options in any place, a value as the next argument or after `=`. @throws Failure */
-export function parseArguments(argv: readonly string[], commands: readonly Command[]): Parsed {
+export function parseArguments(argv: readonly string[], commands: readonly Command[]): ParsedCommandLine {
   const words: string[] = [];
   const given: [word: string, value: string | undefined][] = [];
   const known = namesWithValue(commands);

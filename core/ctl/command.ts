@@ -39,7 +39,7 @@ export interface Arguments {
 }
 
 /** One call of the API. */
-export interface Call {
+export interface CommandCall {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Below the base, percent-encoded: `/v1/kv`. */
   readonly path: string;
@@ -59,7 +59,7 @@ export interface Command {
   /** More lines of help. */
   readonly notes?: readonly string[];
   /** @param read text of a file; `-` is the standard input */
-  call(args: Arguments, read: (file: string) => string): Call;
+  call(args: Arguments, read: (file: string) => string): CommandCall;
   /** The response for people: lines. JSON is parsed. */
   show(response: unknown, args: Arguments): readonly string[];
   /** The response has a difference in `diff`: it is shown in colours. */

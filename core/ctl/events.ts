@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
-import type { ApiClient, Request } from './api-client.js';
-import { EXIT, Failure, responseFailure } from './failure.js';
+import type { ApiClient, SentRequest } from './api-client.js';
+import { EXIT, CommandFailure, responseFailure } from './failure.js';
 import { printable, valueText, type Row } from './table.js';
 
 /** Until the server says otherwise (`retry:`). */
@@ -28,7 +28,7 @@ interface Following {
  * the last one on.
  * @throws Failure if the first connection fails, or the server rejects the call
  */
-export async function followEvents(client: ApiClient, request: Request, following: Following): Promise<void> {
+export async function followEvents(client: ApiClient, request: SentRequest, following: Following): Promise<void> {
   const state: State = { lastId: following.after, left: following.count ?? Infinity, retryMs: RETRY_MS, connected: false };
   while (state.left > 0) {
     const response = await connected(client, request, state);
@@ -45,7 +45,7 @@ interface State {
   connected: boolean;
 }
 
-async function connected(client: ApiClient, request: Request, state: State): Promise<Dispatcher.ResponseData | undefined> {
+async function connected(client: ApiClient, request: SentRequest, state: State): Promise<Dispatcher.ResponseData | undefined> {
   const headers = { accept: 'text/event-stream', ...(state.lastId !== undefined && { 'last-event-id': state.lastId }) };
   try {
     const response = await client.open({ ...request, headers });
@@ -53,7 +53,7 @@ async function connected(client: ApiClient, request: Request, state: State): Pro
     state.connected = true;
     return response;
   } catch (error) {
-    if (state.connected && error instanceof Failure && error.code === EXIT.unavailable) return undefined;
+    if (state.connected && error instanceof CommandFailure && error.code === EXIT.unavailable) return undefined;
     throw error;
   }
 }

@@ -18,7 +18,7 @@ export const EXIT = {
 } as const;
 
 /** The end of a run that did not succeed. */
-export class Failure extends Error {
+export class CommandFailure extends Error {
   /** @param lines printed below the message */
   constructor(
     readonly code: number,
@@ -30,8 +30,8 @@ export class Failure extends Error {
 }
 
 /** A command line that is not understood. */
-export function usageFailure(message: string, hint = '"srvctl help" lists the commands'): Failure {
-  return new Failure(EXIT.usage, message, [hint]);
+export function usageFailure(message: string, hint = '"srvctl help" lists the commands'): CommandFailure {
+  return new CommandFailure(EXIT.usage, message, [hint]);
 }
 
 const BY_STATUS: Readonly<Record<number, number>> = {
@@ -48,14 +48,14 @@ interface ErrorBody {
 }
 
 /** Message of an error response of the API, or of another program. @param body as it came */
-export function responseFailure(status: number, body: string): Failure {
+export function responseFailure(status: number, body: string): CommandFailure {
   const code = BY_STATUS[status] ?? (status >= 500 ? EXIT.unavailable : EXIT.rejected);
   const { error, request_id: requestId } = parsed(body);
   if (error === undefined)
-    return new Failure(code, `the server responded with ${status}`, body === '' ? [] : [body.slice(0, 500).trimEnd()]);
+    return new CommandFailure(code, `the server responded with ${status}`, body === '' ? [] : [body.slice(0, 500).trimEnd()]);
   // One error is in the text already.
   const details = (error.details ?? []).map(detailText).filter((text) => text !== error.text);
-  return new Failure(code, `${error.text} (${error.code}, ${status})`, [
+  return new CommandFailure(code, `${error.text} (${error.code}, ${status})`, [
     ...details.map((text) => `  ${text}`),
     ...(requestId ? [`request id: ${requestId}`] : []),
   ]);

@@ -1,16 +1,16 @@
-import { ApiClient, type Request, type Response } from './api-client.js';
+import { ApiClient, type SentRequest, type ReceivedResponse } from './api-client.js';
 import { parseArguments, type ParsedArguments } from './arguments.js';
-import type { Call, Command } from './command.js';
+import type { CommandCall, Command } from './command.js';
 import { COMMANDS } from './commands.js';
 import { completionScript } from './completion.js';
 import { diffLines } from './diff.js';
 import { eventLines, followEvents } from './events.js';
-import { EXIT, Failure, responseFailure, usageFailure } from './failure.js';
+import { EXIT, CommandFailure, responseFailure, usageFailure } from './failure.js';
 import { helpText } from './help.js';
 import { readSettings, readText } from './settings.js';
 
 /** Surroundings of a run. */
-export interface Surroundings {
+export interface CommandEnvironment {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;
   /** True if differences are coloured. */
@@ -20,17 +20,17 @@ export interface Surroundings {
 }
 
 /** Runs one command line. Returns the exit code; what went wrong has been printed. */
-export async function run(argv: readonly string[], surroundings: Surroundings): Promise<number> {
+export async function run(argv: readonly string[], surroundings: CommandEnvironment): Promise<number> {
   try {
     return await carryOut(argv, surroundings);
   } catch (error) {
-    if (!(error instanceof Failure)) throw error;
+    if (!(error instanceof CommandFailure)) throw error;
     surroundings.stderr([`srvctl: ${error.message}`, ...error.lines].map((line) => `${line}\n`).join(''));
     return error.code;
   }
 }
 
-async function carryOut(argv: readonly string[], surroundings: Surroundings): Promise<number> {
+async function carryOut(argv: readonly string[], surroundings: CommandEnvironment): Promise<number> {
   const { command, words, args } = parseArguments(argv.length === 1 && argv[0] === '--version' ? ['version'] : argv, COMMANDS);
   const [first, ...others] = words;
   const wantsHelp = args.flag('help');
@@ -56,7 +56,7 @@ function ownCommand(first: string | undefined, others: readonly string[], wantsH
   throw usageFailure(what, `commands of ${first}: ${group.join(', ')}`);
 }
 
-async function call(command: Command, args: ParsedArguments, surroundings: Surroundings): Promise<number> {
+async function call(command: Command, args: ParsedArguments, surroundings: CommandEnvironment): Promise<number> {
   const client = new ApiClient(readSettings(args, surroundings.env));
   const request = requestOf(command.call(args, readText), args);
   const print = (lines: readonly string[]): void => surroundings.stdout(lines.map((line) => `${line}\n`).join(''));
@@ -82,7 +82,7 @@ async function call(command: Command, args: ParsedArguments, surroundings: Surro
   return args.flag('exit-code') && (difference?.length ?? 0) > 0 ? EXIT.different : EXIT.done;
 }
 
-function requestOf({ method, path, query = {}, body }: Call, args: ParsedArguments): Request {
+function requestOf({ method, path, query = {}, body }: CommandCall, args: ParsedArguments): SentRequest {
   const parameters = new URLSearchParams();
   for (const [name, values] of Object.entries({ ...query, ...args.parameters() }))
     for (const value of [values].flat()) parameters.append(name, value);
@@ -107,7 +107,7 @@ function headersOf(args: ParsedArguments): Record<string, string> {
 }
 
 /** The body; of a list that comes in pages all of them, unless `--limit` says how many. */
-async function wholeList(client: ApiClient, args: ParsedArguments, first: Response): Promise<unknown> {
+async function wholeList(client: ApiClient, args: ParsedArguments, first: ReceivedResponse): Promise<unknown> {
   const body = bodyOf(first);
   if (!Array.isArray(body) || args.optional('limit') !== undefined) return body;
   const list = [...(body as unknown[])];
@@ -120,16 +120,16 @@ async function wholeList(client: ApiClient, args: ParsedArguments, first: Respon
   return list;
 }
 
-function nextPage({ headers }: Response): string | undefined {
+function nextPage({ headers }: ReceivedResponse): string | undefined {
   return /<([^>]*)>; rel="next"/.exec(String(headers['link'] ?? ''))?.[1];
 }
 
-function bodyOf({ body, headers }: Response): unknown {
+function bodyOf({ body, headers }: ReceivedResponse): unknown {
   if (body === '') return undefined;
   if (!/\bjson\b/.test(String(headers['content-type'] ?? ''))) return body;
   try {
     return JSON.parse(body) as unknown;
   } catch {
-    throw new Failure(EXIT.unavailable, 'the response is not JSON', [body.slice(0, 200)]);
+    throw new CommandFailure(EXIT.unavailable, 'the response is not JSON', [body.slice(0, 200)]);
   }
 }

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Arguments, Option } from './command.js';
-import { EXIT, Failure } from './failure.js';
+import { EXIT, CommandFailure } from './failure.js';
 
 const DEFAULT_SERVER = 'http://127.0.0.1:8081/api';
 
 /** Where the API is, and who calls it. */
-export interface Settings {
+export interface ClientSettings {
   readonly server: string;
   readonly token: string | undefined;
   /** PEM. */
@@ -43,7 +43,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * Options come first, then the environment, then the file ~/.config/srvctl/config.
  * @throws Failure
  */
-export function readSettings(args: Arguments, env: Environment): Settings {
+export function readSettings(args: Arguments, env: Environment): ClientSettings {
   const file = configuration(env);
   const setting = (name: string): string | undefined =>
     args.optional(name) ?? (env[`SRVCTL_${name.toUpperCase().replaceAll('-', '_')}`] || undefined) ?? file.get(name);
@@ -52,7 +52,7 @@ export function readSettings(args: Arguments, env: Environment): Settings {
     return path === undefined ? undefined : readText(path);
   };
   const seconds = Number(args.optional('timeout') ?? 30);
-  if (!(seconds > 0 && seconds < 1e6)) throw new Failure(EXIT.usage, '--timeout must be a number of seconds');
+  if (!(seconds > 0 && seconds < 1e6)) throw new CommandFailure(EXIT.usage, '--timeout must be a number of seconds');
   return {
     server: setting('server') ?? DEFAULT_SERVER,
     token: tokenOf(args, env, file),
@@ -70,7 +70,7 @@ function tokenOf(args: Arguments, env: Environment, file: ReadonlyMap<string, st
   const path = named ?? (env['SRVCTL_TOKEN_FILE'] || undefined) ?? file.get('token-file');
   if (path === undefined) return undefined;
   const token = readText(path).trim();
-  if (!/^[\x21-\x7e]+$/.test(token)) throw new Failure(EXIT.usage, `"${path}" must contain one token and nothing else`);
+  if (!/^[\x21-\x7e]+$/.test(token)) throw new CommandFailure(EXIT.usage, `"${path}" must contain one token and nothing else`);
   return token;
 }
 
@@ -83,13 +83,13 @@ function configuration(env: Environment): ReadonlyMap<string, string> {
     text = readFileSync(path, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return settings;
-    throw new Failure(EXIT.usage, `cannot read "${path}": ${(error as Error).message}`);
+    throw new CommandFailure(EXIT.usage, `cannot read "${path}": ${(error as Error).message}`);
   }
   for (const [index, line] of text.split('\n').entries()) {
     const [, name, value] = /^\s*([\w-]+)\s+(\S.*?)\s*$/.exec(line.replace(/^\s*#.*/, '')) ?? [];
     if (name !== undefined && value !== undefined && ['server', 'token-file', 'ca', 'cert', 'key'].includes(name))
       settings.set(name, value);
-    else if (!/^\s*(#.*)?$/.test(line)) throw new Failure(EXIT.usage, `invalid line in ${path}:${index + 1}`);
+    else if (!/^\s*(#.*)?$/.test(line)) throw new CommandFailure(EXIT.usage, `invalid line in ${path}:${index + 1}`);
   }
   return settings;
 }
@@ -99,6 +99,6 @@ export function readText(path: string): string {
   try {
     return readFileSync(path === '-' ? 0 : path, 'utf8');
   } catch (error) {
-    throw new Failure(EXIT.usage, `cannot read "${path}": ${(error as Error).message}`);
+    throw new CommandFailure(EXIT.usage, `cannot read "${path}": ${(error as Error).message}`);
   }
 }

@@ -8,7 +8,7 @@ import { HttpEngine } from '../http/engine.js';
 import { HTTP_SERVERS } from '../http/site/settings.js';
 import { HttpTunnels } from '../http/member/connect-tunnel.js';
 import { HttpExchanges } from '../http/member/exchange-route.js';
-import { Figures } from '../http/request/figures.js';
+import { TrafficFigures } from '../http/request/figures.js';
 import type { Peer } from '../upstream/peer.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
 import { ControlPlaneGuard } from '../contract/control-plane-guard.js';
@@ -144,7 +144,7 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
   const { log, worker, installation } = options;
   const clock = role === 'worker' || role === 'control' ? new CoarseClock() : new ExactClock();
   const timers = new TimerWheel(clock);
-  const figures = new Figures(surroundings.figures, place);
+  const figures = new TrafficFigures(surroundings.figures, place);
   const admission = new Admission(clock, log, figures, Number(eventsDirectives.worker_connections.default));
   const context = new HttpContext(clock, timers, log, figures, admission, requestFlow, controlListeners);
   const upstreamOptions: UpstreamSetOptions = {

@@ -1,7 +1,7 @@
 import { messageWithPlace } from '../config/error-report.js';
 import { byPosition, ConfigError, ConfigErrors } from '../config/errors.js';
 import { ConfigTree, type DirectiveData, type IdSource } from '../config/tree.js';
-import type { Parsed } from '../config/parser.js';
+import type { ParsedText } from '../config/parser.js';
 import { check } from '../config/validate.js';
 import { backupsAlone } from '../upstream/assert-servers.js';
 import { withVariablesOf } from './configuration-variables.js';
@@ -31,7 +31,7 @@ export function checkConfiguration(source: ConfigurationSource, ids: IdSource, i
 }
 
 /** As {@link checkConfiguration}, for one that was read already. */
-export async function checkParsed(parsed: Parsed, instance: Instance): Promise<Configuration> {
+export async function checkParsed(parsed: ParsedText, instance: Instance): Promise<Configuration> {
   try {
     return await checked(parsed, instance);
   } catch (error) {
@@ -40,7 +40,7 @@ export async function checkParsed(parsed: Parsed, instance: Instance): Promise<C
   }
 }
 
-async function checked(parsed: Parsed, instance: Instance): Promise<Configuration> {
+async function checked(parsed: ParsedText, instance: Instance): Promise<Configuration> {
   const tree = ConfigTree.fromData(parsed.directives);
   const load = await instance.modulesFor(tree, instance.planFor(tree));
   const { modules, errors } = load;
@@ -57,7 +57,7 @@ async function checked(parsed: Parsed, instance: Instance): Promise<Configuratio
 }
 
 /** Errors of the directives by their specs. Valid but probably unintended settings produce warnings. */
-async function directiveErrors(parsed: Parsed, { modules, errors }: RunningModulesLoad, instance: Instance): Promise<ConfigError[]> {
+async function directiveErrors(parsed: ParsedText, { modules, errors }: RunningModulesLoad, instance: Instance): Promise<ConfigError[]> {
   const { registry, args, streamArgs, set } = modules;
   let warnings: string[] = [];
   const unchecked = new Set<string>();

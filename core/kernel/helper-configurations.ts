@@ -5,7 +5,7 @@
 import { dirname, resolve } from 'node:path';
 import { ConfigError, ConfigErrors, configErrorsOf, errorAt } from '../config/errors.js';
 import { ErrorCollector } from '../config/error-collector.js';
-import type { Parsed } from '../config/parser.js';
+import type { ParsedText } from '../config/parser.js';
 import { IdSource, type DirectiveData } from '../config/tree.js';
 import type { ControlManifest } from '../contract/manifest.js';
 import { ApiRoutes } from '../contract/api-routes.js';
@@ -52,7 +52,7 @@ const NOTHING: Checked = { errors: [], files: [], isOpen: false, partners: [] };
  * As {@link checkParsed}, together with the configurations of the helpers, whose files are among those of the result.
  * @throws ConfigErrors with the errors of all of them
  */
-export async function checkWithHelpers(parsed: Parsed, instance: Instance): Promise<Configuration> {
+export async function checkWithHelpers(parsed: ParsedText, instance: Instance): Promise<Configuration> {
   const collector = new ErrorCollector();
   const configuration = await checkParsed(parsed, instance).catch((error: unknown) => collector.add(error));
   const lines = parsed.directives.filter(({ name }) => name === 'helper');
@@ -68,7 +68,7 @@ export async function checkWithHelpers(parsed: Parsed, instance: Instance): Prom
 }
 
 /** The server runs as root, and goes on to. */
-function staysRoot({ directives }: Parsed): boolean {
+function staysRoot({ directives }: ParsedText): boolean {
   const [name] = directives.find((line) => line.name === 'user')?.args ?? [];
   return process.getuid?.() === 0 && (name === undefined || name.text === 'root');
 }

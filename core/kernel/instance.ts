@@ -21,16 +21,16 @@ import { moduleCode } from './module-code.js';
 import type { ModuleLife } from './module-life.js';
 import { isCurrent, runModule, type RunningModule } from './running-module.js';
 import { RunningModules, type RunModule } from './running-modules.js';
-import { InstanceInfo, type Identity } from './server-info.js';
+import { InstanceInfo, type ServerIdentity } from './server-info.js';
 import { Services } from './services.js';
-import { readSettings, type Settings } from './settings.js';
+import { readSettings, type KernelSettings } from './settings.js';
 import { settingErrors, withHints } from './shipped-modules.js';
 import { validateChange } from './validation.js';
 
 /** Longest `commit`, `abort` or `release` of a resource, in milliseconds: requests wait meanwhile, in all workers. */
 const RESOURCE_MS = 5000;
 
-export interface InstanceOptions extends Identity {
+export interface InstanceOptions extends ServerIdentity {
   readonly log: ErrorLog;
   /** False where another thread has checked every change already. */
   readonly validates: boolean;
@@ -101,7 +101,7 @@ export class Instance {
   readonly #resourceLimit = new CallLimit(RESOURCE_MS);
   readonly #info: InstanceInfo;
   #tree = ConfigTree.empty;
-  #settings: Settings | undefined;
+  #settings: KernelSettings | undefined;
   /** The current modules, and the ones loaded last, for a change that may follow. */
   #inForce: RunningModulesLoad | undefined;
   #loaded: RunningModulesLoad | undefined;
@@ -124,7 +124,7 @@ export class Instance {
   }
 
   /** Settings of the main level and `events`. Only after the first commit. */
-  get settings(): Settings {
+  get settings(): KernelSettings {
     if (!this.#settings) throw new Error('no configuration is active yet');
     return this.#settings;
   }

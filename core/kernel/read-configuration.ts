@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import type { GrantedFiles } from '../config/granted-files.js';
-import { parseFile, parseParameter, type Parsed } from '../config/parser.js';
+import { parseFile, parseParameter, type ParsedText } from '../config/parser.js';
 import type { IdSource } from '../config/tree.js';
 import { findInstallation } from './installation.js';
 
@@ -22,7 +22,7 @@ export function readConfiguration(
   { conf, globals, granted }: ConfigurationSource,
   ids: IdSource,
   texts: ReadonlyMap<string, string> = new Map(),
-): Parsed {
+): ParsedText {
   const { root } = findInstallation();
   // `include conf/api.conf;` and `include mime.types;` work in every prefix.
   const shipped = [root, join(root, 'conf')];

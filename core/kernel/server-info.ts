@@ -4,7 +4,7 @@ import type { MainConf } from './core-directives.js';
 import type { Installation } from './installation.js';
 import { defaultNodeName } from './node-name.js';
 
-export interface Identity {
+export interface ServerIdentity {
   readonly role: ServerInfo['role'];
   readonly worker: number;
   readonly installation: Installation;
@@ -32,7 +32,7 @@ export class InstanceInfo extends ServerInfo {
 
   /** @param main the current configuration, if there is one yet */
   constructor(
-    { role, worker, installation, prefix, secret }: Identity,
+    { role, worker, installation, prefix, secret }: ServerIdentity,
     private readonly main: () => MainConf | undefined,
   ) {
     super();

@@ -4,7 +4,7 @@ import type { Block } from '../contract/tree.js';
 import { eventsDirectives, mainDirectives, type EventsConf, type MainConf } from './core-directives.js';
 
 /** Settings of the kernel itself. */
-export interface Settings {
+export interface KernelSettings {
   readonly main: MainConf;
   readonly events: EventsConf;
 }
@@ -14,7 +14,7 @@ const MAIN = new ConfReader(mainDirectives);
 const EVENTS = new ConfReader(eventsDirectives);
 
 /** Cheap: values are parsed when they are first asked for. */
-export function readSettings(root: Block, args: ArgContext): Settings {
+export function readSettings(root: Block, args: ArgContext): KernelSettings {
   const main = MAIN.read({ context: 'main', block: root }, undefined, args);
   return { main, events: main.events?.block ?? EVENTS.read({ context: 'events', block: undefined }, undefined, args) };
 }

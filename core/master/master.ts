@@ -5,7 +5,7 @@ import type { Program } from '../upgrade/program.js';
 import type { CarriedState } from '../zone/carried-state.js';
 import { ConfigTree, type IdSource } from '../config/tree.js';
 import { encodeTree } from '../config/tree-codec.js';
-import type { Parsed } from '../config/parser.js';
+import type { ParsedText } from '../config/parser.js';
 import { apiFolders, type FileFolders } from '../changes/api-files.js';
 import { effectiveTree } from '../changes/effective-tree.js';
 import type { Transact } from '../api/action-server.js';
@@ -187,7 +187,7 @@ export class Master {
    * @param parsed the configuration as it was read
    * @throws ConfigErrors, or what else kept it from starting; {@link stop} cleans up then
    */
-  async start(parsed: Parsed): Promise<void> {
+  async start(parsed: ParsedText): Promise<void> {
     const { log, files, installation } = this.options;
     const commitJournal = await this.#bringIntoForce(parsed);
     this.#assembly.discover(this.#crew);
@@ -372,7 +372,7 @@ export class Master {
   }
 
   /** The first configuration: the file with what the journal adds to it. Returns what keeps the journal's side once the server runs. */
-  async #bringIntoForce(parsed: Parsed): Promise<() => Promise<void>> {
+  async #bringIntoForce(parsed: ParsedText): Promise<() => Promise<void>> {
     const { ids, log, source } = this.options;
     const { tree: file, modules } = await checkWithHelpers(parsed, this.#instance);
     await this.#takeover?.begin();

@@ -4,7 +4,7 @@ import { systemErrorText } from '../contract/system-error.js';
 import { isOutOfDescriptors } from './descriptors.js';
 import { ReadMemory } from './read-memory.js';
 import { fromSource } from './source-address.js';
-import type { ConnectTarget, TlsClient } from './tls-client.js';
+import type { Endpoint, TlsClient } from './tls-client.js';
 import type { Timed } from './timers.js';
 import type { NetContext } from './net-context.js';
 
@@ -45,7 +45,7 @@ export class PeerConnection implements Timed {
   #checkedVersion: number;
 
   constructor(
-    peer: { readonly address: ConnectTarget },
+    peer: { readonly address: Endpoint },
     readonly context: NetContext,
     /** Undefined: it does not speak TLS. */
     readonly tls: TlsClient | undefined,
@@ -119,7 +119,7 @@ export class PeerConnection implements Timed {
   }
 
   /** True if an idle connection may still be used: the control plane may have become what it must not lead to. */
-  isAllowed(address: ConnectTarget): boolean {
+  isAllowed(address: Endpoint): boolean {
     const { controlListeners } = this.context;
     const { version } = controlListeners;
     if (version === this.#checkedVersion) return true;
@@ -222,7 +222,7 @@ export class PeerConnection implements Timed {
 /** Of a connection that is not made; it fails as one to a member that does not listen. */
 class ControlPlaneError extends Error {}
 
-type TcpTarget = Exclude<ConnectTarget, { readonly path: string }>;
+type TcpTarget = Exclude<Endpoint, { readonly path: string }>;
 
 /** Addresses have further properties in other places, which `net.connect` would understand in its own way. */
 function targetOf({ host, port, localAddress, localPort }: TcpTarget): TcpTarget {

@@ -1,7 +1,7 @@
 import type { SourceAddress } from '../contract/address.js';
-import type { ConnectTarget } from './tls-client.js';
+import type { Endpoint } from './tls-client.js';
 
 /** A member with the local address that a connection to it comes from. */
-export function fromSource(address: ConnectTarget, source: SourceAddress | undefined): ConnectTarget {
+export function fromSource(address: Endpoint, source: SourceAddress | undefined): Endpoint {
   return source === undefined || 'path' in address ? address : { ...address, ...source };
 }

@@ -6,7 +6,7 @@ import { logKeys } from './key-log.js';
 import { nodeTls } from './node-tls.js';
 
 /** Where to connect to. */
-export type ConnectTarget =
+export type Endpoint =
   | { readonly path: string }
   | {
       readonly host: string;
@@ -43,7 +43,7 @@ export class TlsClient {
    * @param name what the certificate has to be for (proxy_ssl_name)
    * @param preamble sent in front of the handshake; empty: nothing
    */
-  connect(target: ConnectTarget, peer: object, name: string, preamble: string, onSecure: () => void): TLSSocket {
+  connect(target: Endpoint, peer: object, name: string, preamble: string, onSecure: () => void): TLSSocket {
     const { sendsName, verifies, reusesSessions, keyLog, alpn = HTTP1 } = this.settings;
     const known = reusesSessions ? this.#sessions.get(peer) : undefined;
     const options: ConnectionOptions & { readonly allowHalfOpen: true } = {
@@ -78,7 +78,7 @@ export function hostOfName(name: string): string {
 }
 
 /** A connection that begins with some text. TLS, which is wrapped around it, begins when it is connected as well: after that. */
-function withPreamble(target: ConnectTarget, preamble: string): Socket {
+function withPreamble(target: Endpoint, preamble: string): Socket {
   const socket = connect({ ...target, allowHalfOpen: true, noDelay: true });
   socket.once('connect', () => socket.write(preamble, 'latin1'));
   return socket;

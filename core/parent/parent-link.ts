@@ -8,7 +8,7 @@ import { ELSEWHERE, type SocketRequest } from '../net/socket-source.js';
 import { CHILD_MARK } from './marks.js';
 import type { Program } from '../upgrade/program.js';
 import { UPGRADE_SOCKET } from '../upgrade/upgrade-mark.js';
-import type { FromServer, Request, Response, UpgradeNews } from './protocol.js';
+import type { FromServer, ParentRequest, ParentResponse, UpgradeNews } from './protocol.js';
 
 interface Received {
   readonly handle: ReceivedHandle | undefined;
@@ -74,7 +74,7 @@ export class ParentLink implements MasterParent {
   }
 
   private constructor() {
-    process.on('message', (message: Response | UpgradeNews, handle: unknown) => {
+    process.on('message', (message: ParentResponse | UpgradeNews, handle: unknown) => {
       if (message.kind === 'response') this.#take(message, handle as ReceivedHandle | undefined);
       else this.#program?.take(message);
     });
@@ -152,7 +152,7 @@ export class ParentLink implements MasterParent {
     this.granted.contents = files ?? new Map();
   }
 
-  #ask(request: Request): Promise<Received> {
+  #ask(request: ParentRequest): Promise<Received> {
     const id = ++this.#requests;
     const waiting = Promise.withResolvers<Received>();
     this.#waiting.set(id, waiting);
@@ -166,7 +166,7 @@ export class ParentLink implements MasterParent {
   }
 
   #take(
-    { id, error, files, pid, isRefused = false, isElsewhere = false, findings = [] }: Response,
+    { id, error, files, pid, isRefused = false, isElsewhere = false, findings = [] }: ParentResponse,
     handle: ReceivedHandle | undefined,
   ): void {
     const waiting = this.#waiting.get(id);

@@ -8,7 +8,7 @@ import { removeReloadFile, writeReloadFile, type ReloadState } from '../master/r
 import type { PassedDescriptor } from './activation.js';
 import { HeldSockets } from './held-sockets.js';
 import { prepareAgain } from './preparation.js';
-import type { FromServer, ParentStart, Prepared, Request, Response, UpgradeNews, GivenSocket } from './protocol.js';
+import type { FromServer, ParentStart, PreparedServer, ParentRequest, ParentResponse, UpgradeNews, GivenSocket } from './protocol.js';
 import { SuccessorParent } from './successor.js';
 import type { RawSocket } from './raw-socket.js';
 
@@ -29,7 +29,7 @@ export interface Starter {
 export class Parent {
   readonly #sockets: HeldSockets;
   readonly #server: ChildProcess;
-  #prepared: Prepared;
+  #prepared: PreparedServer;
   #isAsked = false;
   #successor: SuccessorParent | undefined;
   /** That it has written. */
@@ -85,7 +85,7 @@ export class Parent {
     else await this.#respond(message.id, message.request);
   }
 
-  async #respond(id: number, request: Request): Promise<void> {
+  async #respond(id: number, request: ParentRequest): Promise<void> {
     try {
       if (request.kind === 'upgrade') return await this.#send({ kind: 'response', id, pid: this.#startSuccessor(request.path) });
       if ('socket' in request && !this.#mayBind(request.socket)) return await this.#send({ kind: 'response', id, isRefused: true });
@@ -107,7 +107,7 @@ export class Parent {
 
   /** @returns the socket that is asked for */
   async #fulfil(
-    request: Exclude<Request, { kind: 'prepare' | 'upgrade' | 'release rest' }>,
+    request: Exclude<ParentRequest, { kind: 'prepare' | 'upgrade' | 'release rest' }>,
   ): Promise<RawSocket | typeof ELSEWHERE | undefined> {
     switch (request.kind) {
       case 'reserve':
@@ -153,7 +153,7 @@ export class Parent {
   }
 
   /** Resolves when the message has left: a socket may be closed then. One that cannot be sent is for a server that has ended. */
-  #send(response: Response, socket?: RawSocket): Promise<void> {
+  #send(response: ParentResponse, socket?: RawSocket): Promise<void> {
     return new Promise((resolve) => this.#server.send(response, socket as never, () => resolve()));
   }
 

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { UPGRADE_SOCKET } from '../upgrade/upgrade-mark.js';
 import { PREPARE_MARK } from './marks.js';
-import type { ParentStart, Prepared } from './protocol.js';
+import type { ParentStart, PreparedServer } from './protocol.js';
 
 /** Reading a configuration takes no longer. */
 const LONGEST_MS = 30_000;
@@ -11,7 +11,7 @@ const LONGEST_MS = 30_000;
  * Reads the configuration as it is now, as root and in a process of its own, which ends at once: nothing of it is parsed in this one.
  * @throws Error
  */
-export async function prepareAgain({ command, user }: ParentStart): Promise<Prepared> {
+export async function prepareAgain({ command, user }: ParentStart): Promise<PreparedServer> {
   const [script = '', ...args] = command;
   const child = fork(script, args, {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -21,7 +21,7 @@ export async function prepareAgain({ command, user }: ParentStart): Promise<Prep
     timeout: LONGEST_MS,
   });
   const ended = once(child, 'exit').then(() => undefined);
-  const prepared = once(child, 'message').then(([message]) => message as Prepared);
+  const prepared = once(child, 'message').then(([message]) => message as PreparedServer);
   const result = await Promise.race([prepared, ended.then(() => once(child, 'disconnect')).then(() => undefined)]);
   if (result === undefined) throw new Error('the configuration could not be read as root');
   return result;

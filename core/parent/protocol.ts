@@ -15,11 +15,11 @@ export interface ParentStart {
   readonly user: Owner;
   /** Titles of processes. */
   readonly title: string;
-  readonly prepared: Prepared;
+  readonly prepared: PreparedServer;
 }
 
 /** Results of root's check of the configuration, and resources made for the server. */
-export interface Prepared {
+export interface PreparedServer {
   /** Where the parent may write its number. */
   readonly pidFile: string;
   /** Unix sockets that the parent may bind. */
@@ -43,8 +43,8 @@ export interface Owner {
   readonly gid: number;
 }
 
-/** Asks for something, and gets a {@link Response} with the same number. */
-export type Request =
+/** Asks for something, and gets a {@link ParentResponse} with the same number. */
+export type ParentRequest =
   /** Bind an address for workers that will ask for it. */
   | { readonly kind: 'reserve'; readonly socket: SocketRequest }
   /** The socket of a worker, or of a helper, which have numbers too. */
@@ -65,7 +65,7 @@ export type Request =
   | { readonly kind: 'pid file'; readonly path: string };
 
 export type FromServer =
-  | { readonly kind: 'request'; readonly id: number; readonly request: Request }
+  | { readonly kind: 'request'; readonly id: number; readonly request: ParentRequest }
   /** No worker will listen there any more. */
   | { readonly kind: 'release'; readonly key: string }
   /** Says beside the pid file how reloads went. */
@@ -81,7 +81,7 @@ export type UpgradeNews =
   | { readonly kind: 'upgrade ended'; readonly how: string };
 
 /** @property error code of the system, or a text */
-export interface Response {
+export interface ParentResponse {
   readonly kind: 'response';
   readonly id: number;
   readonly error?: string;

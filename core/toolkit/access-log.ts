@@ -9,7 +9,7 @@ import { Log } from '../contract/log.js';
 import { LogFiles, type NamedLogFiles } from '../contract/log-files.js';
 import { ServerInfo } from '../contract/server-info.js';
 import { ArgError, type ArgContext, type ArgType, type Directives } from '../contract/spec.js';
-import type { Getter, Template } from '../contract/template.js';
+import type { Getter, EngineTemplate } from '../contract/template.js';
 import type { Directive } from '../contract/tree.js';
 
 export type LogParts<R> = readonly (string | Getter<R>)[];
@@ -65,7 +65,7 @@ export function logFormatArgs<R>() {
 }
 
 /** A path, or a syslog server. */
-function logName<R>(): ArgType<Template<R>, string> {
+function logName<R>(): ArgType<EngineTemplate<R>, string> {
   const [file, text] = [pathTemplate<R>('path | off'), template<R>()];
   return { ...file, parse: (value, context) => (namesSyslog(value, context) ? text : file).parse(value, context) };
 }
@@ -112,13 +112,13 @@ interface LogConf<R> {
 }
 
 interface AccessLogLine<R> {
-  readonly path: Template<R>;
+  readonly path: EngineTemplate<R>;
   readonly format: string | undefined;
   readonly buffer: number | undefined;
   readonly flush: number | undefined;
   readonly gzip: boolean;
   readonly gzipLevel: number | undefined;
-  readonly condition: Template<R> | undefined;
+  readonly condition: EngineTemplate<R> | undefined;
 }
 
 /** The scope of a server or location. */
@@ -162,7 +162,7 @@ interface Line<R> {
   readonly escape: Escape;
   /** Text of a variable without a value. */
   readonly missing: string;
-  readonly condition: Template<R> | undefined;
+  readonly condition: EngineTemplate<R> | undefined;
 }
 
 /** The files that one open_log_file_cache keeps open. */
@@ -302,7 +302,7 @@ function assertWords(scope: Pick<LogScope<never>, 'fail'>, line: Directive): voi
 }
 
 /** Variables have no place in what names a server. */
-const isSyslog = ({ source }: Template<never>): boolean => source?.startsWith('syslog:') === true;
+const isSyslog = ({ source }: EngineTemplate<never>): boolean => source?.startsWith('syslog:') === true;
 
 /** Undefined: lines are written as they are, at the latest when the turn of the event loop ends, whatever `buffer` says. */
 function compressionOf({ gzip, gzipLevel, buffer, flush }: AccessLogLine<never>): LogCompression | undefined {

@@ -4,7 +4,7 @@ import { requiredParam, template, text, zone, type ZoneSize } from '../contract/
 import { dryRun, limitKey, limitsOf, rejectionLevel, type LimitedRequest, type LimitScope } from './limits.js';
 import type { Log, LogLevel } from '../contract/log.js';
 import { ArgError, directive, type ArgType } from '../contract/spec.js';
-import type { Template } from '../contract/template.js';
+import type { EngineTemplate } from '../contract/template.js';
 import type { Holds, Zones } from '../contract/zones.js';
 
 const MOST = 65_535;
@@ -54,7 +54,7 @@ export function limitConnDirectives<R, const E extends string, const C extends s
 /** One `limit_conn` that applies. */
 export interface ConnectionLimit<R> {
   readonly name: string;
-  readonly key: Template<R>;
+  readonly key: EngineTemplate<R>;
   readonly holds: Holds;
   readonly connections: number;
 }
@@ -62,7 +62,7 @@ export interface ConnectionLimit<R> {
 /** The values of {@link limitConnDirectives}. */
 interface LimitConnConf<R> {
   readonly limit_conn: readonly { readonly zone: string; readonly connections: number }[];
-  readonly limit_conn_zone: readonly { readonly key: Template<R>; readonly zone: ZoneSize }[];
+  readonly limit_conn_zone: readonly { readonly key: EngineTemplate<R>; readonly zone: ZoneSize }[];
   readonly limit_conn_log_level: LogLevel;
   readonly limit_conn_dry_run: boolean;
 }

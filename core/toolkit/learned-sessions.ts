@@ -1,7 +1,7 @@
 import type { Bindings } from '../contract/affinity.js';
 import type { UpstreamPeer } from '../contract/balancer.js';
 import type { HttpRequest } from '../contract/http.js';
-import type { Fields, Records } from '../contract/zones.js';
+import type { RecordFields, Records } from '../contract/zones.js';
 
 /** A longer session value is not a key. Bytes. */
 const LONGEST_KEY = 1024;
@@ -77,12 +77,12 @@ export class LearnedSessions implements Bindings {
 const isKey = (key: string): boolean => key !== '' && key.length <= LONGEST_KEY;
 
 /** A session that is used lives on. */
-function touch(fields: Fields<Field>, found: { member: number }): boolean {
+function touch(fields: RecordFields<Field>, found: { member: number }): boolean {
   found.member = fields.member;
   return fields.member !== 0;
 }
 
-function store(fields: Fields<Field>, { id }: UpstreamPeer): boolean {
+function store(fields: RecordFields<Field>, { id }: UpstreamPeer): boolean {
   fields.member = id + 1;
   return true;
 }

@@ -4,7 +4,7 @@ import type { HttpRequest } from '../contract/http.js';
 import type { BlockScope } from '../contract/scope.js';
 import type { Log, LogLevel } from '../contract/log.js';
 import { directive, type Directives } from '../contract/spec.js';
-import type { Template } from '../contract/template.js';
+import type { EngineTemplate } from '../contract/template.js';
 
 /** A request of a traffic engine that has limits: one that the log knows. */
 export type LimitedRequest = NonNullable<Parameters<Log['write']>[2]>;
@@ -46,7 +46,7 @@ export const dryRunText = ({ dryRun: isDry }: Rejection): string => (isDry ? ', 
 
 /** One `limit_x_zone`. */
 interface Declared {
-  readonly key: Template<never>;
+  readonly key: EngineTemplate<never>;
   readonly zone: ZoneSize;
 }
 
@@ -79,7 +79,7 @@ export function limitsOf<L extends { readonly zone: string }, D extends Declared
 }
 
 /** The key of a request at a limit. Empty: the limit is not for this request, or the key is too long, which is logged as by nginx. */
-export function limitKey<R extends LimitedRequest>(request: R, key: Template<R>, longest: number, log: Log, zone: string): string {
+export function limitKey<R extends LimitedRequest>(request: R, key: EngineTemplate<R>, longest: number, log: Log, zone: string): string {
   const value = key.of(request);
   if (value.length <= longest) return value;
   const shown = value.length > 255 ? `${value.slice(0, 100)}…` : value;

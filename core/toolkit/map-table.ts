@@ -1,11 +1,11 @@
 import { addNew, HostMasks } from './host-masks.js';
 import type { RequestState } from './request-state.js';
-import type { Template } from '../contract/template.js';
+import type { EngineTemplate } from '../contract/template.js';
 
 /** An expression, and the value where it matches. */
 export interface PatternEntry<R> {
   readonly pattern: RegExp;
-  readonly value: Template<R>;
+  readonly value: EngineTemplate<R>;
 }
 
 /**
@@ -13,16 +13,16 @@ export interface PatternEntry<R> {
  * `*.example.com`, then the longest `mail.*`; the first regular expression that matches; the default.
  */
 export class MapTable<R extends RequestState> {
-  readonly #exact = new Map<string, Template<R>>();
+  readonly #exact = new Map<string, EngineTemplate<R>>();
   /** With `hostnames`, instead of the strings. */
-  readonly #masks = new HostMasks<Template<R>>();
+  readonly #masks = new HostMasks<EngineTemplate<R>>();
   readonly #patterns: PatternEntry<R>[] = [];
-  fallback: Template<R> | undefined;
+  fallback: EngineTemplate<R> | undefined;
 
   constructor(private readonly hostnames: boolean) {}
 
   /** @returns false if the key exists already */
-  add(key: string, value: Template<R>): boolean {
+  add(key: string, value: EngineTemplate<R>): boolean {
     const name = key.toLowerCase();
     return this.hostnames ? this.#masks.add(name, value) : addNew(this.#exact, name, value);
   }
@@ -32,7 +32,7 @@ export class MapTable<R extends RequestState> {
   }
 
   /** The entry for a text. Captures of an expression become the captures of the request. */
-  find(text: string, request: R): Template<R> | undefined {
+  find(text: string, request: R): EngineTemplate<R> | undefined {
     const name = this.hostnames && text.endsWith('.') ? text.slice(0, -1) : text;
     const found = this.hostnames ? this.#masks.find(name.toLowerCase()) : this.#exact.get(name.toLowerCase());
     if (found !== undefined) return found;

@@ -6,7 +6,7 @@ import { oncePerRequest } from './once-per-request.js';
 import { compilePattern, namedGroups } from './pattern.js';
 import type { RequestState } from './request-state.js';
 import { ArgError, directive } from '../contract/spec.js';
-import type { Getter, Template } from '../contract/template.js';
+import type { Getter, EngineTemplate } from '../contract/template.js';
 import type { Directive } from '../contract/tree.js';
 
 /** @param engine the block of the traffic engine */
@@ -47,7 +47,7 @@ export function mapVariables<R extends RequestState>(
   return { [variable.text.slice(1).toLowerCase()]: hasWord('volatile') ? read : oncePerRequest(read) };
 }
 
-function lookup<R extends RequestState>(source: Template<R>, table: MapTable<R>): (request: R) => string {
+function lookup<R extends RequestState>(source: EngineTemplate<R>, table: MapTable<R>): (request: R) => string {
   return (request) => table.find(source.of(request), request)?.of(request) ?? '';
 }
 

@@ -5,7 +5,7 @@ import { murmurHash2 } from './murmur-hash2.js';
 import { oncePerRequest } from './once-per-request.js';
 import type { RequestState } from './request-state.js';
 import { directive } from '../contract/spec.js';
-import type { Getter, Template } from '../contract/template.js';
+import type { Getter, EngineTemplate } from '../contract/template.js';
 import type { Directive } from '../contract/tree.js';
 
 /** @param engine the block of the traffic engine */
@@ -47,7 +47,7 @@ export function splitClientsVariables<R extends RequestState>(
   return { [variable.text.slice(1).toLowerCase()]: oncePerRequest(read) };
 }
 
-function choice<R>(source: Template<R>, all: readonly Part[]): (request: R) => string {
+function choice<R>(source: EngineTemplate<R>, all: readonly Part[]): (request: R) => string {
   return (request) => {
     const hash = murmurHash2(source.of(request));
     return all.find(({ below }) => hash < below)?.value ?? '';

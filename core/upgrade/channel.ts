@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 const NEWLINE = 10;
 
 /** Messages over a socket, a line of JSON each, in both directions. */
-export class Channel<In, Out> {
+export class UpgradeChannel<In, Out> {
   #rest: Buffer[] = [];
 
   /** @param take is called with each message, in their order; what it throws is an error of this program */

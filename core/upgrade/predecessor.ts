@@ -1,12 +1,12 @@
 import net from 'node:net';
 import type { ControlListener } from '../net/control-listeners.js';
 import type { InheritedSocket } from './inherited-socket.js';
-import { Channel } from './channel.js';
+import { UpgradeChannel } from './channel.js';
 import { PROTOCOL, type FromPredecessor, type FromSuccessor, type StatePart, type WelcomeData } from './messages.js';
 
 /** The server that this program replaces. */
 export class Predecessor {
-  readonly #channel: Channel<FromPredecessor, FromSuccessor>;
+  readonly #channel: UpgradeChannel<FromPredecessor, FromSuccessor>;
   #waiting: { readonly kind: FromPredecessor['kind']; readonly resolve: (message: FromPredecessor) => void } | undefined;
   #reject: ((error: Error) => void) | undefined;
   #hasEnded = false;
@@ -16,7 +16,7 @@ export class Predecessor {
   readonly #ended = Promise.withResolvers<void>();
 
   private constructor(socket: net.Socket) {
-    this.#channel = new Channel(
+    this.#channel = new UpgradeChannel(
       socket,
       (message) => this.#take(message),
       () => this.#end(),

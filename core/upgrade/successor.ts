@@ -3,7 +3,7 @@ import net, { type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MAX_SOCKET_PATH } from '../contract/address.js';
-import { Channel } from './channel.js';
+import { UpgradeChannel } from './channel.js';
 import { PROTOCOL, type FromPredecessor, type FromSuccessor, type StatePart, type WelcomeData } from './messages.js';
 import { protocolText } from './predecessor.js';
 import type { Program } from './program.js';
@@ -37,7 +37,7 @@ export class Successor {
   readonly #folder: string;
   readonly #server: Server;
   #program: Program | undefined;
-  #channel: Channel<FromSuccessor, FromPredecessor> | undefined;
+  #channel: UpgradeChannel<FromSuccessor, FromPredecessor> | undefined;
   /** Its message about its failure. */
   #said = '';
   #waiting: { readonly kind: FromSuccessor['kind']; readonly resolve: () => void; readonly reject: (error: Error) => void } | undefined;
@@ -101,7 +101,7 @@ export class Successor {
   #connected(socket: Socket): void {
     if (this.#channel !== undefined) return void socket.destroy();
     // The end of its process shows that it has closed its end.
-    this.#channel = new Channel(
+    this.#channel = new UpgradeChannel(
       socket,
       (message) => this.#take(message),
       () => undefined,

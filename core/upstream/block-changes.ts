@@ -26,7 +26,7 @@ export interface BlocksInForce {
 }
 
 /** One change of whole `upstream` blocks: they come, go, move to another zone, or have other settings. Costs what these blocks are. */
-export class BlockChanges {
+export class UpstreamBlockChanges {
   /** Zones as they will be. */
   readonly zones: ZonePlan;
   /** By name: added blocks, and undefined for removed ones. */

@@ -1,5 +1,5 @@
 import type { HealthFigures, HealthState } from '../contract/health.js';
-import { SentAmounts, type CarriedState, type Change } from '../zone/carried-state.js';
+import { SentAmounts, type CarriedState, type AmountChange } from '../zone/carried-state.js';
 import { numberOf, wordOf } from '../zone/offsets.js';
 import { NO_CHECKS } from './no-figures.js';
 import { F, SlowF, W } from './layout.js';
@@ -22,9 +22,9 @@ interface MemberData {
 interface MembersData {
   /** At the first time only. */
   readonly members: readonly MemberData[];
-  readonly counts: readonly Change[];
+  readonly counts: readonly AmountChange[];
   /** Responses by status; the key is that of the member with the status after it. */
-  readonly codes: readonly Change[];
+  readonly codes: readonly AmountChange[];
 }
 
 /** Values that are copied. */
@@ -123,7 +123,7 @@ export class CarriedMembers implements CarriedState {
   }
 
   /** With its requests under way and its checks at the end. */
-  *#counts(): Generator<Change> {
+  *#counts(): Generator<AmountChange> {
     for (const [upstream, peer] of this.#all()) {
       const { memory } = upstream;
       const { checks, fails, unhealthy } = peer.checked?.figures ?? NO_CHECKS;
@@ -143,7 +143,7 @@ export class CarriedMembers implements CarriedState {
     }
   }
 
-  *#codes(): Generator<Change> {
+  *#codes(): Generator<AmountChange> {
     for (const [upstream, peer] of this.#all()) {
       const { memory } = upstream;
       memory.enter(this.options.now());

@@ -6,7 +6,7 @@ import { numberOf, wordOf } from '../zone/offsets.js';
 const SHARE = 1 / 8;
 
 /** The figures of a member over all workers, at one moment. */
-export interface Figures {
+export interface MemberFigures {
   active: number;
   requests: number;
   responses: number[];
@@ -78,7 +78,7 @@ export class Tally {
     this.turned?.push(record);
   }
 
-  read(record: number, now: number): Figures {
+  read(record: number, now: number): MemberFigures {
     const { u32, f64 } = this.zone;
     const words = wordOf(record);
     const numbers = numberOf(record);

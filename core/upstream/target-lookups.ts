@@ -17,7 +17,7 @@ export interface TargetSource {
 }
 
 /** A target that the configuration names, and the upstream that it stands for once that is known. */
-export interface Target {
+export interface LookupTarget {
   upstream: Upstream | undefined;
 }
 
@@ -30,8 +30,8 @@ export class TargetLookups {
   constructor(private readonly source: TargetSource) {}
 
   /** @param fail rejects the configuration where the target is named */
-  find(text: string, fail: (message: string, hint?: string) => never): Target {
-    const target: Target = { upstream: undefined };
+  find(text: string, fail: (message: string, hint?: string) => never): LookupTarget {
+    const target: LookupTarget = { upstream: undefined };
     for (const name of namesIn(text)) this.onUse(name);
     target.upstream = this.source.find(text);
     if (target.upstream !== undefined) return target;
@@ -70,7 +70,7 @@ export class TargetLookups {
     for (const result of await Promise.allSettled(lookups)) if (result.status === 'rejected') errors.add(result.reason);
   }
 
-  async #lookUp(text: string, target: Target, fail: (message: string, hint?: string) => never): Promise<void> {
+  async #lookUp(text: string, target: LookupTarget, fail: (message: string, hint?: string) => never): Promise<void> {
     try {
       const { host, port } = splitTarget(text);
       if (this.source.find(host) !== undefined)

@@ -11,7 +11,7 @@ import type { NameResolver } from '../net/dns/resolution.js';
 import type { TimerWheel } from '../net/timers.js';
 import type { ZoneSet } from '../zone/zone-set.js';
 import { assertServers } from './assert-servers.js';
-import { BlockChanges } from './block-changes.js';
+import { UpstreamBlockChanges } from './block-changes.js';
 import { DiscoveredMembers } from './discovery/discovered-members.js';
 import type { Discovery } from './discovery/discovery.js';
 import { MemberReplica } from './discovery/member-replica.js';
@@ -272,7 +272,7 @@ export class UpstreamSet extends Upstreams implements Follower {
   async #prepareBlocks(change: Change, touched: ReadonlySet<number>): Promise<Prepared> {
     if (this.#methods?.modules !== change.modules) this.#methods = new Methods(change.modules, this.#engine);
     const inForce = { blocks: this.#blocks, names: this.#names, zones: this.#zones };
-    const changes = new BlockChanges(inForce, touched, change, this.#contextOf(change), this.#methods, this.#options);
+    const changes = new UpstreamBlockChanges(inForce, touched, change, this.#contextOf(change), this.#methods, this.#options);
     const prepared = await changes.prepare();
     const names = (this.#coming = changes.names);
     return {

@@ -14,15 +14,15 @@ export interface CarriedState {
 }
 
 /** Amounts under one key, and by how much they have changed. */
-export type Change = readonly [key: string, amounts: readonly number[]];
+export type AmountChange = readonly [key: string, amounts: readonly number[]];
 
 /** Amounts that are sent once and then as changes, so that the receiver can add them to its own. */
 export class SentAmounts {
   readonly #sent = new Map<string, readonly number[]>();
 
   /** @param amounts all that there are now */
-  changes(amounts: Iterable<Change>): Change[] {
-    const changes: Change[] = [];
+  changes(amounts: Iterable<AmountChange>): AmountChange[] {
+    const changes: AmountChange[] = [];
     const gone = new Set(this.#sent.keys());
     for (const [key, now] of amounts) {
       gone.delete(key);

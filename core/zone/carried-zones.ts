@@ -1,4 +1,4 @@
-import { SentAmounts, unlessEmpty, type CarriedState, type Change } from './carried-state.js';
+import { SentAmounts, unlessEmpty, type CarriedState, type AmountChange } from './carried-state.js';
 import { ZoneHolds } from './holds.js';
 import { RecordCopies, takeRecords, type CopiedTable } from './record-copies.js';
 import type { Zone } from './zone.js';
@@ -14,7 +14,7 @@ interface ZoneData {
   readonly name: string;
   readonly use: string;
   readonly tables: readonly CopiedTable[];
-  readonly held: readonly Change[];
+  readonly held: readonly AmountChange[];
 }
 
 /**

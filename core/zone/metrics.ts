@@ -8,7 +8,7 @@ import {
   type MetricScope,
   type MetricValue,
 } from '../contract/metrics.js';
-import { SentAmounts, unlessEmpty, type CarriedState, type Change } from './carried-state.js';
+import { SentAmounts, unlessEmpty, type CarriedState, type AmountChange } from './carried-state.js';
 import { Counters } from './counters.js';
 import { MetricGroup, type MetricIdentity, type MetricStore } from './metric-group.js';
 import { histogramOf, type MetricPlace } from './metric-kinds.js';
@@ -127,7 +127,7 @@ export class ZoneMetrics extends Metrics implements MetricStore {
         return () => unlessEmpty(sent.changes(this.#changes()));
       },
       take: (changes) => {
-        for (const [key, amounts] of changes as readonly Change[]) this.#add(key, amounts, place + 1);
+        for (const [key, amounts] of changes as readonly AmountChange[]) this.#add(key, amounts, place + 1);
       },
     };
   }
@@ -137,7 +137,7 @@ export class ZoneMetrics extends Metrics implements MetricStore {
     if (worker < this.options.workers) this.#opened().drop(worker + 1);
   }
 
-  *#changes(): Generator<Change> {
+  *#changes(): Generator<AmountChange> {
     for (const [key, amounts] of this.#opened().read()) yield [key, amounts];
   }
 

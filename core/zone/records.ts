@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import type { Change, Fields, RecordOptions, Records, Updated } from '../contract/zones.js';
+import type { RecordChange, RecordFields, RecordOptions, Records, Updated } from '../contract/zones.js';
 import { HashTable } from './hash-table.js';
 import { numberOf } from './offsets.js';
 import { RecordStrings } from './record-strings.js';
@@ -30,7 +30,7 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
   readonly #evict: boolean;
   readonly #evicted: RecordOptions<F, S>['evicted'];
   /** Dropped records that are still to be reported. */
-  readonly #dropped: [key: string, fields: Fields<F, S>][] = [];
+  readonly #dropped: [key: string, fields: RecordFields<F, S>][] = [];
   /** The fields as they were copied last. Nothing else uses it between a copy and its comparison. */
   readonly #seen: Copy;
   /** Values to be stored, read from the module's object before the lock is held. */
@@ -71,7 +71,7 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
     return this.table.evicted;
   }
 
-  get(key: string): Fields<F, S> | undefined {
+  get(key: string): RecordFields<F, S> | undefined {
     this.#enter();
     const record = this.#find(key, false);
     const found = record === 0 ? undefined : this.#copy(record);
@@ -79,7 +79,7 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
     return found;
   }
 
-  update<C>(key: string, change: Change<F, C, S>, context: C): Updated {
+  update<C>(key: string, change: RecordChange<F, C, S>, context: C): Updated {
     this.#assertOutsideOfChange();
     this.#busy = true;
     const seen = this.#seen;
@@ -125,8 +125,8 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
     return there;
   }
 
-  entries(): [string, Fields<F, S>][] {
-    const entries: [string, Fields<F, S>][] = [];
+  entries(): [string, RecordFields<F, S>][] {
+    const entries: [string, RecordFields<F, S>][] = [];
     this.#enter();
     for (const record of this.table.values())
       if (!this.#isExpired(record)) entries.push([this.table.keyOf(record).toString(), this.#copy(record)]);
@@ -134,8 +134,8 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
     return entries;
   }
 
-  oldest(count: number): [string, Fields<F, S>][] {
-    const entries: [string, Fields<F, S>][] = [];
+  oldest(count: number): [string, RecordFields<F, S>][] {
+    const entries: [string, RecordFields<F, S>][] = [];
     this.#enter();
     for (const record of this.table.fromOldest(count)) entries.push([this.table.keyOf(record).toString(), this.#copy(record)]);
     this.zone.leave();
@@ -148,7 +148,7 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
   }
 
   /** A copy for a change, with zeros and empty strings if there is no record. */
-  #look(key: string, seen: Copy): Fields<F, S> {
+  #look(key: string, seen: Copy): RecordFields<F, S> {
     const { numbers, strings } = seen;
     this.#enter();
     const record = this.#find(key, true);
@@ -160,7 +160,7 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
   }
 
   /** @throws RangeError for strings that cannot be kept */
-  #taken(fields: Fields<F, S>): Copy {
+  #taken(fields: RecordFields<F, S>): Copy {
     const { numbers, strings } = this.#next;
     for (let at = 0; at < numbers.length; at++) numbers[at] = asNumber(this.#fields[at]!, fields[this.#fields[at]!]);
     for (let at = 0; at < strings.length; at++) strings[at] = this.#strings.checked(at, fields[this.#strings.names[at]!]);
@@ -240,17 +240,17 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
     return this.#ttl === 0 ? Infinity : this.clock.now + this.#ttl;
   }
 
-  #copy(record: number): Fields<F, S> {
+  #copy(record: number): RecordFields<F, S> {
     const first = numberOf(record) + FIELDS;
     const strings = this.#strings.names.map((_, at) => this.#strings.read(this.zone, record, at));
     return this.#named(this.zone.f64.subarray(first, first + this.#fields.length), strings);
   }
 
-  #named(numbers: Float64Array, strings: readonly string[]): Fields<F, S> {
+  #named(numbers: Float64Array, strings: readonly string[]): RecordFields<F, S> {
     const named: Record<string, number | string> = {};
     for (let at = 0; at < numbers.length; at++) named[this.#fields[at]!] = numbers[at]!;
     for (let at = 0; at < strings.length; at++) named[this.#strings.names[at]!] = strings[at]!;
-    return named as Fields<F, S>;
+    return named as RecordFields<F, S>;
   }
 
   #newCopy(): Copy {

@@ -3,7 +3,7 @@ import type { SecureContext } from 'node:tls';
 import type { Address } from '../../core/contract/address.js';
 import type { ControlPlaneGuard } from '../../core/contract/control-plane-guard.js';
 import { systemErrorText } from '../../core/contract/system-error.js';
-import { timedOut, type Failure } from './probe.js';
+import { timedOut, type CheckFailure } from './probe.js';
 
 /** How TLS is spoken with a member. */
 export interface ProbeTls {
@@ -31,7 +31,7 @@ export interface ConnectionOptions {
 const OWN_ERRORS = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL', 'EAGAIN']);
 
 /** A connection for one check. */
-export abstract class Connection {
+export abstract class CheckConnection {
   protected step = 'connecting to upstream';
   readonly #socket: Socket;
   #isOver = false;
@@ -39,7 +39,7 @@ export abstract class Connection {
   constructor(
     address: Address,
     options: ConnectionOptions,
-    private readonly done: (failure: Failure | undefined) => void,
+    private readonly done: (failure: CheckFailure | undefined) => void,
   ) {
     const { tls, means } = options;
     const { buffer } = means;
@@ -61,7 +61,7 @@ export abstract class Connection {
     this.#socket.on('close', () => this.finish({ reason: 'connection closed', step: this.step }));
   }
 
-  expire(): Failure {
+  expire(): CheckFailure {
     this.cancel();
     return timedOut(this.step);
   }
@@ -84,7 +84,7 @@ export abstract class Connection {
   }
 
   /** The check is over. */
-  protected finish(failure: Failure | undefined): void {
+  protected finish(failure: CheckFailure | undefined): void {
     if (this.#isOver) return;
     this.cancel();
     this.done(failure);
@@ -119,7 +119,7 @@ export function openSocket(
 }
 
 /** Why a connection has failed. */
-export function connectionFailure(error: NodeJS.ErrnoException, step: string): Failure {
+export function connectionFailure(error: NodeJS.ErrnoException, step: string): CheckFailure {
   const { code = '', syscall } = error;
   if (OWN_ERRORS.has(code)) return { reason: systemErrorText(error), step, isOwn: true };
   if (error instanceof RejectedAddress) return { reason: error.message, step };

@@ -1,5 +1,5 @@
 /** Messages of the gRPC Health Checking Protocol (grpc.health.v1), and what a response to them says. */
-import type { Failure } from './probe.js';
+import type { CheckFailure } from './probe.js';
 
 /** Bytes before a message: a flag for compression and the length. */
 const PREFIX = 5;
@@ -33,7 +33,7 @@ export function checkRequest(service: string): Buffer {
 }
 
 /** Undefined: the member passes. */
-export function answerFailure({ status, grpcStatus, body }: GrpcAnswer, expected: GrpcExpectation): Failure | undefined {
+export function answerFailure({ status, grpcStatus, body }: GrpcAnswer, expected: GrpcExpectation): CheckFailure | undefined {
   if (status !== 200) return { reason: `status ${status}`, step: 'checking status code' };
   if (grpcStatus === undefined) return { reason: 'no gRPC status', step: 'checking gRPC status' };
   if (grpcStatus !== String(expected.grpcStatus))

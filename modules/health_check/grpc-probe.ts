@@ -3,7 +3,7 @@ import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
 import type { Address } from '../../core/contract/address.js';
 import { connectionFailure, openSocket, type ConnectionOptions } from './connection.js';
 import { answerFailure, checkRequest, type GrpcAnswer, type GrpcExpectation } from './grpc-health.js';
-import { timedOut, type Failure, type Probe, type Prober } from './probe.js';
+import { timedOut, type CheckFailure, type Probe, type Prober } from './probe.js';
 
 export interface GrpcProbeOptions extends ConnectionOptions, GrpcExpectation {
   /** Service that is asked for; empty: the server as a whole. */
@@ -43,7 +43,7 @@ class GrpcProbe implements Probe {
     this.#socket.on('close', () => this.#finish({ reason: 'connection closed', step: this.#step }));
   }
 
-  expire(): Failure {
+  expire(): CheckFailure {
     this.cancel();
     return timedOut(this.#step);
   }
@@ -103,7 +103,7 @@ class GrpcProbe implements Probe {
   }
 
   /** The check is over. */
-  #finish(failure: Failure | undefined): void {
+  #finish(failure: CheckFailure | undefined): void {
     if (this.#isOver) return;
     this.cancel();
     this.done(failure);

@@ -1,5 +1,5 @@
-import { Connection, type ConnectionOptions } from './connection.js';
-import type { Failure, Prober } from './probe.js';
+import { CheckConnection, type ConnectionOptions } from './connection.js';
+import type { CheckFailure, Prober } from './probe.js';
 import { ResponseReader } from './response-reader.js';
 import { passesHeader, passesStatus, type BodyRule, type HeaderRule, type StatusRule } from './rules.js';
 
@@ -28,7 +28,7 @@ interface Exchange extends ConnectionOptions {
   readonly rules: ResponseRules;
 }
 
-class HttpProbe extends Connection {
+class HttpProbe extends CheckConnection {
   readonly #exchange: Exchange;
   readonly #response: ResponseReader;
 
@@ -56,7 +56,7 @@ class HttpProbe extends Connection {
   }
 }
 
-function failureOf(response: ResponseReader, { status, headers, body }: ResponseRules): Failure | undefined {
+function failureOf(response: ResponseReader, { status, headers, body }: ResponseRules): CheckFailure | undefined {
   if (!passesStatus(status, response.status)) return { reason: `status ${response.status}`, step: 'checking status code' };
   const header = headers.find((rule) => !passesHeader(rule, response.fields(rule.field)));
   if (header !== undefined) return { reason: `field "${header.field}" does not match`, step: 'checking header' };

@@ -3,13 +3,13 @@ import type { CheckedPeer, HealthState } from '../../core/contract/health.js';
 import type { CheckRunner } from './check-runner.js';
 import type { CheckSettings } from './check-settings.js';
 import { PassCounter } from './pass-counter.js';
-import type { Failure, Probe } from './probe.js';
+import type { CheckFailure, Probe } from './probe.js';
 import type { Scheduled } from './schedule.js';
 
 /** Hears of the checks of a member. */
 export interface CheckListener {
   /** @param turned the check says something else of the member now */
-  checked(check: MemberCheck, failure: Failure | undefined, turned: boolean): void;
+  checked(check: MemberCheck, failure: CheckFailure | undefined, turned: boolean): void;
 }
 
 /** One check of one member: when it is due, what is under way, and what the last ones have found. */
@@ -91,7 +91,7 @@ export class MemberCheck implements Scheduled {
     this.#probe = this.settings.probe(this.address, (failure) => this.#finish(failure));
   }
 
-  #finish(failure: Failure | undefined): void {
+  #finish(failure: CheckFailure | undefined): void {
     this.#probe = undefined;
     this.#next();
     const { passes, fails } = this.settings.timing;

@@ -1,7 +1,7 @@
 import type { Address } from '../../core/contract/address.js';
 
 /** Why a check has failed. */
-export interface Failure {
+export interface CheckFailure {
   /** A few words, which callers of the API read: no part of a response. */
   readonly reason: string;
   /** The step that failed. */
@@ -13,12 +13,12 @@ export interface Failure {
 /** A check under way. */
 export interface Probe {
   /** The time is over: ends it. Undefined: it has passed. */
-  expire(): Failure | undefined;
+  expire(): CheckFailure | undefined;
   /** Ends it without a result. */
   cancel(): void;
 }
 
 /** Begins a check of an address. @param done called once, and never before this returns: undefined: it has passed */
-export type Prober = (address: Address, done: (failure: Failure | undefined) => void) => Probe;
+export type Prober = (address: Address, done: (failure: CheckFailure | undefined) => void) => Probe;
 
-export const timedOut = (step: string): Failure => ({ reason: 'timed out', step });
+export const timedOut = (step: string): CheckFailure => ({ reason: 'timed out', step });

@@ -1,4 +1,4 @@
-import { Connection, type ConnectionOptions } from './connection.js';
+import { CheckConnection, type ConnectionOptions } from './connection.js';
 import type { Prober } from './probe.js';
 
 /** Part of a response that is compared. Bytes. */
@@ -16,7 +16,7 @@ export function tcpProber(exchange: DataExchange & ConnectionOptions): Prober {
   return (address, done) => new TcpProbe(address, exchange, done);
 }
 
-class TcpProbe extends Connection {
+class TcpProbe extends CheckConnection {
   readonly #exchange: DataExchange;
   #data = '';
 

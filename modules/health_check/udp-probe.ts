@@ -1,7 +1,7 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
 import { systemErrorText } from '../../core/contract/system-error.js';
-import { timedOut, type Failure, type Probe, type Prober } from './probe.js';
+import { timedOut, type CheckFailure, type Probe, type Prober } from './probe.js';
 import { matches, type DataExchange } from './tcp-probe.js';
 
 /** Data sent without `send`. */
@@ -30,7 +30,7 @@ class UdpProbe implements Probe {
     else this.#socket.connect(address.port, address.host, () => this.#send());
   }
 
-  expire(): Failure | undefined {
+  expire(): CheckFailure | undefined {
     this.cancel();
     return this.exchange.expect === undefined ? undefined : timedOut(this.#step);
   }
@@ -53,7 +53,7 @@ class UdpProbe implements Probe {
     this.#finish(isPassed ? undefined : { reason: 'response does not match', step: 'checking response' });
   }
 
-  #finish(failure: Failure | undefined): void {
+  #finish(failure: CheckFailure | undefined): void {
     if (this.#isOver) return;
     this.cancel();
     this.done(failure);

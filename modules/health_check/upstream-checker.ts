@@ -3,7 +3,7 @@ import type { Log } from '../../core/contract/log.js';
 import type { CheckRunner } from './check-runner.js';
 import type { CheckSettings, HealthSettings } from './check-settings.js';
 import { MemberCheck, type CheckListener } from './member-check.js';
-import type { Failure } from './probe.js';
+import type { CheckFailure } from './probe.js';
 
 /** Surroundings of all checkers. */
 export interface CheckerContext {
@@ -77,7 +77,7 @@ export class UpstreamChecker implements HealthChecker, CheckListener {
     this.onStop();
   }
 
-  checked(check: MemberCheck, failure: Failure | undefined, turned: boolean): void {
+  checked(check: MemberCheck, failure: CheckFailure | undefined, turned: boolean): void {
     const { peer } = check;
     if (failure?.isOwn === true) return this.#write('error', `cannot check: ${failure.reason}`, failure, check);
     peer.count(failure === undefined ? undefined : `${failure.reason} while ${failure.step}`);
@@ -129,7 +129,7 @@ export class UpstreamChecker implements HealthChecker, CheckListener {
     peer.turn(worst(this.#members.get(peer) ?? []), reason);
   }
 
-  #write(level: Parameters<Log['write']>[0], text: string, failure: Failure | undefined, check: MemberCheck): void {
+  #write(level: Parameters<Log['write']>[0], text: string, failure: CheckFailure | undefined, check: MemberCheck): void {
     const step = failure === undefined ? '' : ` while ${failure.step}`;
     const reason = failure === undefined || text.endsWith(failure.reason) ? '' : `: ${failure.reason}`;
     const { settings, server } = check;
@@ -145,5 +145,5 @@ function worst(checks: readonly MemberCheck[]): HealthState {
   return checks.some(({ state }) => state === 'checking') ? 'checking' : 'up';
 }
 
-const reasonOf = (check: MemberCheck, { reason, step }: Failure): string =>
+const reasonOf = (check: MemberCheck, { reason, step }: CheckFailure): string =>
   `health check "${check.settings.label}": ${reason} while ${step}`;

@@ -16,7 +16,7 @@ import {
 } from '../../core/toolkit/limits.js';
 import { Log, type LogLevel } from '../../core/contract/log.js';
 import { ArgError, directive, type ArgType } from '../../core/contract/spec.js';
-import { Zones, type Fields, type Records } from '../../core/contract/zones.js';
+import { Zones, type RecordFields, type Records } from '../../core/contract/zones.js';
 
 /** Requests, counted in thousandths as nginx does. */
 function requests(): ArgType<number> {
@@ -221,12 +221,12 @@ function counts(key: string, limit: Limit, probe: Probe): boolean {
   return limit.records.update(key, count, probe) === 'stored';
 }
 
-function look(fields: Fields<Field>, probe: Probe): boolean {
+function look(fields: RecordFields<Field>, probe: Probe): boolean {
   probe.excess = excessOf(fields, probe);
   return false;
 }
 
-function count(fields: Fields<Field>, probe: Probe): boolean {
+function count(fields: RecordFields<Field>, probe: Probe): boolean {
   probe.excess = excessOf(fields, probe);
   if (probe.excess > probe.limit.burst) return false;
   fields.excess = probe.excess;
@@ -235,7 +235,7 @@ function count(fields: Fields<Field>, probe: Probe): boolean {
 }
 
 /** The bucket leaks at the rate, and this request is poured in: the first one of a key finds it empty and fills nothing. */
-function excessOf({ last, excess }: Fields<Field>, { now, limit: { rate } }: Probe): number {
+function excessOf({ last, excess }: RecordFields<Field>, { now, limit: { rate } }: Probe): number {
   if (last === 0) return 0;
   const passed = now - last;
   const leaked = passed < -CLOCK_SET_BACK ? 1 : Math.max(passed, 0);

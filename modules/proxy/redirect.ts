@@ -2,12 +2,12 @@ import type { HttpRequest, Scope, Template } from '../../core/contract/http.js';
 import type { ExchangePlan } from '../../core/contract/exchanges.js';
 import type { Directive } from '../../core/contract/tree.js';
 import type { ProxyScope } from './directives.js';
-import { constant, type Target } from './target.js';
+import { constant, type ProxyTarget } from './target.js';
 
 /** Gives the new text of a Location, or of an attribute of a cookie, that it fits. */
 export type ReplacementRule = (text: string, request: HttpRequest) => string | undefined;
 
-export function rewriter(scope: ProxyScope, { redirect }: Target): ExchangePlan['rewriteLocation'] {
+export function rewriter(scope: ProxyScope, { redirect }: ProxyTarget): ExchangePlan['rewriteLocation'] {
   const rules: ReplacementRule[] = [];
   const lines = scope.conf.proxy_redirect.length === 0 ? [undefined] : scope.conf.proxy_redirect;
   for (const line of lines) {

@@ -1,7 +1,7 @@
 import type { HttpRequest, Template } from '../../core/contract/http.js';
 import { fieldLine } from '../../core/contract/message-text.js';
 import type { ProxyScope } from './directives.js';
-import { constant, type Target } from './target.js';
+import { constant, type ProxyTarget } from './target.js';
 
 /** Fields that say where a request ends: the engine makes them from the body that it really sends. */
 const FRAMING = new Set(['content-length', 'transfer-encoding']);
@@ -9,7 +9,7 @@ const FRAMING = new Set(['content-length', 'transfer-encoding']);
 /** The lines of proxy_set_header. Neighbouring constant ones are one string; nginx's own Host comes first unless it is replaced. */
 export function requestFields(
   { conf }: ProxyScope,
-  target: Target,
+  target: ProxyTarget,
 ): { names: ReadonlySet<string>; text: (request: HttpRequest) => string } {
   const names = new Set(['host', ...conf.proxy_set_header.map((line) => line.name.toLowerCase())]);
   const pieces: (string | { readonly name: string; readonly value: Template })[] = [];

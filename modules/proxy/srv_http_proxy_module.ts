@@ -12,13 +12,13 @@ import { cookieRewriter } from './cookies.js';
 import { directives, type ProxyScope } from './directives.js';
 import { assertCookieRules, assertRedirects, rewriter } from './redirect.js';
 import { requestFields } from './request-fields.js';
-import { defaultPort, parseTarget, schemeOf, type Scheme, type Target } from './target.js';
+import { defaultPort, parseTarget, schemeOf, type Scheme, type ProxyTarget } from './target.js';
 
 /** Passes requests to upstream members (ngx_http_proxy_module). Choice, connections and retries are the core's. */
 @httpModule({ name: 'srv_http_proxy_module', api: 1, directives, needs: ['srv_http_upstream_module'] })
 export class Proxy {
   /** `$proxy_host` by location. */
-  readonly #targets = new WeakMap<Directive, Target>();
+  readonly #targets = new WeakMap<Directive, ProxyTarget>();
   readonly #settings = new ExchangeSettings('proxy', ['date', 'server', 'x-pad']);
   readonly #tls: UpstreamTlsSettings<HttpRequest>;
   readonly #stores: ResponseStores<'proxy'>;
@@ -72,7 +72,7 @@ export class Proxy {
     };
   }
 
-  #plan(scope: ProxyScope, target: Target, scheme: Scheme): ExchangePlan {
+  #plan(scope: ProxyScope, target: ProxyTarget, scheme: Scheme): ExchangePlan {
     return planOf(scope, target, scheme, { tls: this.#tls, settings: this.#settings, log: this.log });
   }
 
@@ -92,7 +92,7 @@ export class Proxy {
     };
   }
 
-  #target(request: HttpRequest): Target | undefined {
+  #target(request: HttpRequest): ProxyTarget | undefined {
     const { directive: location } = request.scope;
     return location && this.#targets.get(location);
   }
@@ -107,7 +107,7 @@ interface InCommon {
 
 const HTTP2 = ['h2'];
 
-function planOf(scope: ProxyScope, target: Target, scheme: Scheme, { tls, settings, log }: InCommon): ExchangePlan {
+function planOf(scope: ProxyScope, target: ProxyTarget, scheme: Scheme, { tls, settings, log }: InCommon): ExchangePlan {
   const { conf } = scope;
   const fields = requestFields(scope, target);
   return {

@@ -5,7 +5,7 @@ import type { ProxyScope } from './directives.js';
 
 export type Scheme = 'http' | 'https';
 
-export interface Target {
+export interface ProxyTarget {
   /** Undefined: known with the request only. */
   readonly scheme: Scheme | undefined;
   readonly url: Template;
@@ -26,7 +26,7 @@ export function defaultPort(scheme: Scheme | undefined): number {
 }
 
 /** Takes the URL of proxy_pass apart. With a variable in it the host may be anything, and a path stands for the whole request target. */
-export function parseTarget(url: Template, scope: ProxyScope): Target {
+export function parseTarget(url: Template, scope: ProxyScope): ProxyTarget {
   const written = scope.directive === undefined ? '' : argumentOf(scope.directive, 'proxy_pass');
   const scheme = schemeOf(written);
   if (url.constant === undefined) return { url, scheme, ...variableTarget(url), redirect: undefined };

@@ -4,13 +4,13 @@ import type { Directive } from '../../core/contract/tree.js';
 import { BREAK, NEXT, runSteps, type Outcome, type Step, type WaitingStep } from './script.js';
 
 /** A directive at work, and one that says what it does. Both change the request in the same way. */
-export interface ExplainedStep {
+export interface ExplainedDirective {
   readonly run: WaitingStep;
   readonly explain: (request: HttpRequest, notes: ExplainNotes) => Outcome;
 }
 
 /** As {@link runSteps}. */
-export function explainSteps(steps: readonly ExplainedStep[], request: HttpRequest, notes: ExplainNotes): Outcome {
+export function explainSteps(steps: readonly ExplainedDirective[], request: HttpRequest, notes: ExplainNotes): Outcome {
   return runSteps(
     steps.map(
       ({ explain }) =>
@@ -24,7 +24,7 @@ export function explainSteps(steps: readonly ExplainedStep[], request: HttpReque
 export function explainIf(
   line: Directive,
   isTrue: boolean,
-  steps: readonly ExplainedStep[],
+  steps: readonly ExplainedDirective[],
   request: HttpRequest,
   notes: ExplainNotes,
 ): Outcome {
@@ -37,7 +37,7 @@ export function sayBreak(notes: ExplainNotes): Outcome {
   return BREAK;
 }
 
-export function explainedSet(variable: string, run: Step): ExplainedStep {
+export function explainedSet(variable: string, run: Step): ExplainedDirective {
   return {
     run,
     explain: (request, notes) => {
@@ -49,7 +49,7 @@ export function explainedSet(variable: string, run: Step): ExplainedStep {
   };
 }
 
-export function explainedRewrite(line: Directive, run: Step): ExplainedStep {
+export function explainedRewrite(line: Directive, run: Step): ExplainedDirective {
   return {
     run,
     explain: (request, notes) => {
@@ -67,7 +67,7 @@ function effect(before: string, request: HttpRequest, outcome: Outcome): string 
   return `"${before}" becomes "${request.uri}${request.args === '' ? '' : `?${request.args}`}"`;
 }
 
-export function explainReturn(line: Directive, run: Step): ExplainedStep['explain'] {
+export function explainReturn(line: Directive, run: Step): ExplainedDirective['explain'] {
   return (request, notes) => {
     const [status = ''] = line.args.map(({ text }) => text);
     notes.say(written(line), { directive: 'return', ...(/^\d+$/.test(status) && { status: Number(status) }) });

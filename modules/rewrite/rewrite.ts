@@ -13,7 +13,7 @@ const DEL = 0x7f;
 type Piece = Template | number;
 
 /** Replacement of a path. */
-export interface Replacement {
+export interface UriReplacement {
   /** Of a redirect: the whole URL. */
   readonly uri: readonly Piece[];
   /** Part after the first question mark; undefined without one. */
@@ -26,11 +26,11 @@ export interface Replacement {
 
 export interface RewriteLine {
   readonly regex: { readonly source: string; readonly pattern: RegExp };
-  readonly replacement: Replacement;
+  readonly replacement: UriReplacement;
   readonly flag: 'last' | 'break' | 'redirect' | 'permanent' | undefined;
 }
 
-export function replacement(): ArgType<Replacement> {
+export function replacement(): ArgType<UriReplacement> {
   return argType({
     kind: 'template',
     form: 'replacement',

@@ -19,7 +19,7 @@ import type { Directive } from '../../core/contract/tree.js';
 import { compileCondition, type Condition } from './condition.js';
 import { isUrlWithText, returnHandler, statusOrUrl } from './return.js';
 import { flag, replacement, rewriteStep } from './rewrite.js';
-import { explainedRewrite, explainedSet, explainIf, explainReturn, explainSteps, sayBreak, type ExplainedStep } from './explain.js';
+import { explainedRewrite, explainedSet, explainIf, explainReturn, explainSteps, sayBreak, type ExplainedDirective } from './explain.js';
 import { BREAK, CHANGED, LAST, NEXT, runSteps, type Outcome, type Step, type WaitingStep } from './script.js';
 
 const IN = ['server', 'location', 'if in server', 'if in location'] as const;
@@ -142,11 +142,11 @@ export class Rewrite {
   }
 
   /** The directives of this very block in their order. */
-  #steps(scope: RewriteScope): ExplainedStep[] {
+  #steps(scope: RewriteScope): ExplainedDirective[] {
     const { conf } = scope;
     const [returns, rewrites, sets] = [[...conf.return], [...conf.rewrite], [...conf.set]];
     const log = conf.rewrite_log ? this.log : undefined;
-    const steps = scope.each(scope.directive?.block ?? [], (line): ExplainedStep | undefined => {
+    const steps = scope.each(scope.directive?.block ?? [], (line): ExplainedDirective | undefined => {
       switch (line.name) {
         case 'break':
           return { run: () => BREAK, explain: (_, notes) => sayBreak(notes) };
@@ -173,7 +173,7 @@ export class Rewrite {
     return steps.filter((step) => step !== undefined);
   }
 
-  #if(scope: RewriteScope, line: Directive, log: Log | undefined): ExplainedStep {
+  #if(scope: RewriteScope, line: Directive, log: Log | undefined): ExplainedDirective {
     const condition = this.#condition(scope, line);
     const explained = this.#steps(scope.inner(line));
     const steps = explained.map(({ run }) => run);

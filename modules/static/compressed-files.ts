@@ -5,7 +5,7 @@ import { fileStatus } from './file-errors.js';
 import type { OpenedFile } from './opened-file.js';
 
 /** Of srv_http_gzip_module. */
-export abstract class GzipClients {
+export abstract class GzipNegotiation {
   static readonly service = 'srv.gzip-clients';
   abstract negotiate(request: HttpRequest): boolean;
 }
@@ -13,7 +13,7 @@ export abstract class GzipClients {
 /** Files that were compressed before, beside the requested ones, with the suffix `.gz` (gzip_static). */
 export class CompressedFiles {
   constructor(
-    private readonly clients: GzipClients,
+    private readonly clients: GzipNegotiation,
     /** Also for clients that do not take gzip. */
     private readonly isForAll: boolean,
   ) {}

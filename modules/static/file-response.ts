@@ -4,7 +4,7 @@ import { conditionalStatus, type ModifiedSince } from '../../core/toolkit/condit
 import type { CompressedFiles } from './compressed-files.js';
 import type { FileAccess } from './file-access.js';
 import { fileStatus, shown } from './file-errors.js';
-import { FileSource } from './file-source.js';
+import { FileBody } from './file-body.js';
 import type { HttpDates } from './http-dates.js';
 import type { OpenedFile } from './opened-file.js';
 
@@ -41,7 +41,7 @@ export function sendFile(request: HttpRequest, path: string, settings: FileSetti
 function sendOpened(request: HttpRequest, file: OpenedFile, isWhole: boolean, settings: FileSettings, log: Log): Result {
   const status = statusOf(request, file, settings, log);
   if (isWhole) request.response.allowsRanges = false;
-  if (status === 200) return request.sendFrom(200, new FileSource(file, request, log, settings.threads), request.defaultType);
+  if (status === 200) return request.sendFrom(200, new FileBody(file, request, log, settings.threads), request.defaultType);
   file.release();
   return status === 304 ? request.send(304, '') : status;
 }

@@ -8,7 +8,7 @@ import { Log } from '../../core/contract/log.js';
 import { ServerInfo } from '../../core/contract/server-info.js';
 import { ArgError, directive, type ArgType } from '../../core/contract/spec.js';
 import type { Directive } from '../../core/contract/tree.js';
-import { CompressedFiles, GzipClients } from './compressed-files.js';
+import { CompressedFiles, GzipNegotiation } from './compressed-files.js';
 import { FileAccess } from './file-access.js';
 import { bytesOf, shown } from './file-errors.js';
 import { sendFile, type FileSettings } from './file-response.js';
@@ -147,7 +147,7 @@ export class Static {
   constructor(
     private readonly log: Log,
     info: ServerInfo,
-    private readonly clients: GzipClients,
+    private readonly clients: GzipNegotiation,
   ) {
     this.#roots = new Roots(info);
   }

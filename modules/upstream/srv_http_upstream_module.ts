@@ -20,4 +20,4 @@ import { upstreamBlockDirectives } from '../../core/toolkit/upstream.js';
     ...upstreamBlockDirectives,
   },
 })
-export class Upstream {}
+export class UpstreamBlocks {}

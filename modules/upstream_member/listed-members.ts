@@ -3,11 +3,11 @@ import type { Directive } from '../../core/contract/tree.js';
 import { serverLines, type ServerLine } from '../../core/toolkit/upstream.js';
 import type { GroupTurn } from './member-edits.js';
 import { memberAddress } from './address.js';
-import { fault, newMember, replacedMember, type MemberFields, type Wanted } from './member-fields.js';
+import { fault, newMember, replacedMember, type MemberFields, type WantedMember } from './member-fields.js';
 
 /** An entry of a list. */
 interface ListedMember {
-  readonly wanted: Wanted;
+  readonly wanted: WantedMember;
   /** The member that it is about, and its line; undefined: it is a new one. */
   readonly present: { readonly member: Directive; readonly line: ServerLine } | undefined;
 }

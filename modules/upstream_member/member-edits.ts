@@ -3,7 +3,7 @@ import type { Directive } from '../../core/contract/tree.js';
 import { serverLines, type ServerLine } from '../../core/toolkit/upstream.js';
 import { memberAddress } from './address.js';
 import { alreadyThere, ListedMembers } from './listed-members.js';
-import { changedMember, newMember, type GroupRules, type MemberFields, type Wanted } from './member-fields.js';
+import { changedMember, newMember, type GroupRules, type MemberFields, type WantedMember } from './member-fields.js';
 import type { MemberIndex } from './member-index.js';
 
 /** An upstream while a transaction has its turn. */
@@ -50,7 +50,7 @@ export function replacementOf(list: readonly MemberFields[], turn: GroupTurn): E
   return edits;
 }
 
-function unlessSame(member: Directive, before: ServerLine, { settings }: Wanted): Edit[] {
+function unlessSame(member: Directive, before: ServerLine, { settings }: WantedMember): Edit[] {
   return serverLines.areSame(before, settings) ? [] : [{ op: 'replace', target: member, text: serverLines.print(settings) }];
 }
 

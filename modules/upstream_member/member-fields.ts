@@ -31,7 +31,7 @@ export interface GroupRules {
 }
 
 /** A member as it is to be. */
-export interface Wanted {
+export interface WantedMember {
   readonly settings: ServerLine;
   readonly address: MemberAddress;
 }
@@ -40,7 +40,7 @@ export interface Wanted {
  * The settings of a new member: fields that are left out have their defaults.
  * @throws ApiError 400
  */
-export function newMember(fields: MemberFields, rules: GroupRules, address = memberAddress(fields.server ?? '')): Wanted {
+export function newMember(fields: MemberFields, rules: GroupRules, address = memberAddress(fields.server ?? '')): WantedMember {
   return settingsOf(NONE, fields, rules, address);
 }
 
@@ -48,7 +48,7 @@ export function newMember(fields: MemberFields, rules: GroupRules, address = mem
  * The settings of a member after a change of some.
  * @throws ApiError 400
  */
-export function changedMember(before: ServerLine, fields: MemberFields, rules: GroupRules): Wanted {
+export function changedMember(before: ServerLine, fields: MemberFields, rules: GroupRules): WantedMember {
   return settingsOf(before, fields, rules, memberAddress(fields.server ?? before.server));
 }
 
@@ -56,7 +56,7 @@ export function changedMember(before: ServerLine, fields: MemberFields, rules: G
  * The settings of a member that is described again: fields that are left out have their defaults again.
  * @throws ApiError 400
  */
-export function replacedMember(before: ServerLine, fields: MemberFields, rules: GroupRules, address: MemberAddress): Wanted {
+export function replacedMember(before: ServerLine, fields: MemberFields, rules: GroupRules, address: MemberAddress): WantedMember {
   const { server, resolve } = before;
   return settingsOf({ ...NONE, server, resolve }, fields, rules, address);
 }
@@ -73,7 +73,7 @@ export function unlessShown(fields: MemberFields, shown: MemberView): MemberFiel
 }
 
 /** @param address of its `server` */
-function settingsOf(base: ServerLine, fields: MemberFields, rules: GroupRules, address: MemberAddress): Wanted {
+function settingsOf(base: ServerLine, fields: MemberFields, rules: GroupRules, address: MemberAddress): WantedMember {
   const { id: _id, host: _host, parent: _parent, state: _state, server: sent = '', ...settings } = fields;
   const written = serverLines.merge(base, settings);
   const stays = base.server === address.canonical || (base.server !== '' && memberAddress(base.server).canonical === address.canonical);

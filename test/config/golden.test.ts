@@ -10,7 +10,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { formatConfigErrors } from '../../core/config/error-report.js';
-import { parseFile, parseParameter, parseText, type Parsed } from '../../core/config/parser.js';
+import { parseFile, parseParameter, parseText, type ParsedText } from '../../core/config/parser.js';
 import { exactTree } from '../../core/contract/print.js';
 import { IdSource } from '../../core/config/tree.js';
 import { check } from '../../core/config/validate.js';
@@ -34,7 +34,7 @@ function inputFiles(input: string): readonly InputFile[] {
   return files;
 }
 
-function parse(main: InputFile, folder: string): Parsed {
+function parse(main: InputFile, folder: string): ParsedText {
   const options = { ids: new IdSource() };
   if (main.name.startsWith('(api)')) return parseText(main.text, { ...options, file: '(api)' });
   if (main.name === 'command line') return parseParameter(main.text.trimEnd(), options, folder);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import test from 'ava';
 import * as fc from 'fast-check';
-import { parseFile, parseParameter, parseText, type Parsed } from '../../core/config/parser.js';
+import { parseFile, parseParameter, parseText, type ParsedText } from '../../core/config/parser.js';
 import { exactTree } from '../../core/contract/print.js';
 import { IdSource } from '../../core/config/tree.js';
 import type { ParseLimits } from '../../core/config/text-parser.js';
@@ -19,11 +19,11 @@ function write(path: string, content: string | Buffer): string {
   return file;
 }
 
-function text(source: string, limits: Partial<ParseLimits> = {}): Parsed {
+function text(source: string, limits: Partial<ParseLimits> = {}): ParsedText {
   return parseText(source, { ids: new IdSource(), file: '(api)', limits });
 }
 
-function messages({ errors }: Parsed): readonly string[] {
+function messages({ errors }: ParsedText): readonly string[] {
   return errors.map(({ message }) => message);
 }
 

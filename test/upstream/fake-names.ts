@@ -2,7 +2,7 @@ import type { AddressRecord, FindOptions, Resolution, ServiceRecord } from '../.
 import { NameResolver } from '../../core/net/dns/resolution.js';
 import type { ResolveErrorCode } from '../../core/net/dns/resolve-error.js';
 import { Discovery } from '../../core/upstream/discovery/discovery.js';
-import type { Scheduled } from '../../core/upstream/discovery/watched-name.js';
+import type { ScheduledLookup } from '../../core/upstream/discovery/watched-name.js';
 
 /** What a name server says of a name: addresses, or why there are none. */
 export type Reply = readonly string[] | ResolveErrorCode;
@@ -84,7 +84,7 @@ export class FakeNames extends NameResolver {
     this.now = end;
   }
 
-  #schedule(ms: number, work: () => void): Scheduled {
+  #schedule(ms: number, work: () => void): ScheduledLookup {
     const due = { at: this.now + ms, work };
     this.#due.push(due);
     return { cancel: () => void (this.#due = this.#due.filter((other) => other !== due)) };

@@ -12,7 +12,7 @@ import type { HostLookup } from '../../core/upstream/host-lookup.js';
 import type { Upstream } from '../../core/upstream/upstream.js';
 import { UpstreamSet, type UpstreamSetOptions } from '../../core/upstream/upstreams.js';
 import { ZoneSet } from '../../core/zone/zone-set.js';
-import { Upstream as UpstreamModule } from '../../modules/upstream/srv_http_upstream_module.js';
+import { UpstreamBlocks } from '../../modules/upstream/srv_http_upstream_module.js';
 import { Hash } from '../../modules/upstream_hash/srv_http_upstream_hash_module.js';
 import { IpHash } from '../../modules/upstream_ip_hash/srv_http_upstream_ip_hash_module.js';
 import { LeastConn } from '../../modules/upstream_least_conn/srv_http_upstream_least_conn_module.js';
@@ -35,7 +35,7 @@ const METHODS = [Hash, IpHash, LeastConn, LeastTime, RandomMethod].map((module) 
 function registry(): SpecRegistry {
   const specs = new SpecRegistry();
   specs.register('around', around);
-  specs.register('srv_http_upstream_module', declarationOf(UpstreamModule)?.manifest.directives ?? {});
+  specs.register('srv_http_upstream_module', declarationOf(UpstreamBlocks)?.manifest.directives ?? {});
   for (const { name, declaration } of METHODS) specs.register(name, declaration.manifest.directives ?? {});
   return specs;
 }

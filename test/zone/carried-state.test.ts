@@ -1,5 +1,5 @@
 import test from 'ava';
-import { Figures, FIGURES_SIZE } from '../../core/http/request/figures.js';
+import { TrafficFigures, FIGURES_SIZE } from '../../core/http/request/figures.js';
 import { EventRecord } from '../../core/api/event-record.js';
 import { carriedZones } from '../../core/zone/carried-zones.js';
 import type { CarriedState } from '../../core/zone/carried-state.js';
@@ -128,7 +128,7 @@ test('metrics go on, and gauges end with the program before', (t) => {
 });
 
 test('figures of connections go on', (t) => {
-  const [old, next] = [0, 1].map(() => new Figures(new SharedArrayBuffer(FIGURES_SIZE), 0)) as [Figures, Figures];
+  const [old, next] = [0, 1].map(() => new TrafficFigures(new SharedArrayBuffer(FIGURES_SIZE), 0)) as [TrafficFigures, TrafficFigures];
   for (let count = 0; count < 3; count++) old.countAccepted();
   old.countHandled();
   const step = handover(old.carried(PLACE), next.carried(PLACE));

@@ -1,6 +1,6 @@
 /** A thread of the stress tests of records and holds: counts, holds and releases, for so many steps. */
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Fields } from '../../core/contract/zones.js';
+import type { RecordFields } from '../../core/contract/zones.js';
 import { ZoneHolds } from '../../core/zone/holds.js';
 import { ZoneRecords } from '../../core/zone/records.js';
 import { Zone } from '../../core/zone/zone.js';
@@ -31,7 +31,7 @@ const held: string[] = [];
 let exceeded = false;
 
 /** All fields change together: one must always be twice the other, and the third says the same in words. */
-function grow(fields: Fields<'sum' | 'twice', 'text'>, amount: number): boolean {
+function grow(fields: RecordFields<'sum' | 'twice', 'text'>, amount: number): boolean {
   if (fields.twice !== fields.sum * 2 || fields.text !== textOf(fields.sum)) exceeded = true;
   fields.sum += amount;
   fields.twice = fields.sum * 2;

@@ -1,6 +1,6 @@
 import { threadId } from 'node:worker_threads';
 import test from 'ava';
-import type { Fields } from '../../core/contract/zones.js';
+import type { RecordFields } from '../../core/contract/zones.js';
 import { HashTable } from '../../core/zone/hash-table.js';
 import { numberOf } from '../../core/zone/offsets.js';
 import { ZoneRecords } from '../../core/zone/records.js';
@@ -148,7 +148,7 @@ test('without eviction a full zone takes no more, and keeps what it has', (t) =>
 const bytes = Array.from({ length: 256 }, (_, code) => String.fromCharCode(code)).join('');
 
 function withStrings(name: string, all = bytes) {
-  return (fields: Fields<'count', 'name' | 'all'>): boolean => {
+  return (fields: RecordFields<'count', 'name' | 'all'>): boolean => {
     fields.count++;
     fields.name = name;
     fields.all = all;

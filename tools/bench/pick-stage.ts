@@ -17,7 +17,7 @@ import { Hash } from '../../modules/upstream_hash/srv_http_upstream_hash_module.
 import { IpHash } from '../../modules/upstream_ip_hash/srv_http_upstream_ip_hash_module.js';
 import { LeastConn } from '../../modules/upstream_least_conn/srv_http_upstream_least_conn_module.js';
 import { LeastTime } from '../../modules/upstream_least_time/srv_http_upstream_least_time_module.js';
-import { Upstream as UpstreamModule } from '../../modules/upstream/srv_http_upstream_module.js';
+import { UpstreamBlocks } from '../../modules/upstream/srv_http_upstream_module.js';
 import { RandomMethod } from '../../modules/upstream_random/srv_http_upstream_random_module.js';
 import { StickySessions } from '../../modules/upstream_sticky/srv_http_upstream_sticky_module.js';
 import { fakeRequest } from '../../testing/request.js';
@@ -98,7 +98,7 @@ export class PickStage {
     const modules = methodModules(moduleZones);
     const registry = new SpecRegistry();
     registry.register('bench', { http: directive({ in: ['main'], block: 'http' }) });
-    registry.register('srv_http_upstream_module', declarationOf(UpstreamModule)?.manifest.directives ?? {});
+    registry.register('srv_http_upstream_module', declarationOf(UpstreamBlocks)?.manifest.directives ?? {});
     for (const { name, declaration } of modules) registry.register(name, declaration.manifest.directives ?? {});
     const text = `http { upstream bench { zone bench 64m; ${method} ${servers(count, members)} } }`;
     const { directives } = parseText(text, { ids: new IdSource(), file: 'bench.conf' });

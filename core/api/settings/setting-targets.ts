@@ -6,29 +6,29 @@ import type { Directive } from '../../contract/tree.js';
 import type { VirtualServers, VirtualServerView } from '../../contract/virtual-servers.js';
 import type { CallErrors } from './call-errors.js';
 
-export type Fields = Readonly<Record<string, unknown>>;
+export type CallFields = Readonly<Record<string, unknown>>;
 
 /** A location of a call. */
-interface NamedLocation extends Fields {
+interface NamedLocation extends CallFields {
   readonly location: string;
   readonly locations?: readonly NamedLocation[];
 }
 /** A server of a call. */
-interface NamedServer extends Fields {
+interface NamedServer extends CallFields {
   readonly listens: readonly string[];
   readonly serverNames?: readonly string[];
   readonly locations?: readonly NamedLocation[];
 }
 /** The body of a call, which fits the schema of the setting. */
-export interface SettingBody extends Fields {
+export interface SettingBody extends CallFields {
   readonly servers?: readonly NamedServer[];
 }
 
 /** A block to change. */
-export interface Target {
+export interface SettingTarget {
   readonly block: Directive;
   readonly sets: readonly FieldSet[];
-  readonly fields: Fields;
+  readonly fields: CallFields;
   /** JSON pointer of the fields. */
   readonly pointer: string;
 }
@@ -41,12 +41,12 @@ export interface TargetSurroundings {
 }
 
 /** Every block that a call names. A block that does not exist, or is named twice, is added to the errors. */
-export function settingTargets(setting: Setting, body: SettingBody, around: TargetSurroundings): readonly Target[] {
+export function settingTargets(setting: Setting, body: SettingBody, around: TargetSurroundings): readonly SettingTarget[] {
   return new TargetFinder(setting, around).find(body);
 }
 
 class TargetFinder {
-  readonly #targets: Target[] = [];
+  readonly #targets: SettingTarget[] = [];
   /** Blocks that were named, by where. */
   readonly #named = new Map<Directive, string>();
   readonly #locations = new Map<Directive, ReadonlyMap<string, Directive>>();
@@ -56,7 +56,7 @@ class TargetFinder {
     private readonly around: TargetSurroundings,
   ) {}
 
-  find({ servers = [], ...fields }: SettingBody): readonly Target[] {
+  find({ servers = [], ...fields }: SettingBody): readonly SettingTarget[] {
     const { engine } = this.around;
     if (engine !== undefined) this.#add(engine, this.setting.global, fields, '');
     for (const [i, server] of servers.entries()) this.#server(server, `/servers/${i}`);
@@ -83,7 +83,7 @@ class TargetFinder {
     }
   }
 
-  #add(block: Directive, sets: readonly FieldSet[] | undefined, fields: Fields, pointer: string): void {
+  #add(block: Directive, sets: readonly FieldSet[] | undefined, fields: CallFields, pointer: string): void {
     if (sets !== undefined && Object.keys(fields).length > 0) this.#targets.push({ block, sets, fields, pointer });
   }
 

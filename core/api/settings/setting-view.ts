@@ -3,7 +3,7 @@ import { locationName } from '../../toolkit/location-name.js';
 import type { FieldSet, Setting, SettingSurroundings } from '../../contract/setting.js';
 import type { Directive } from '../../contract/tree.js';
 import type { VirtualServerView } from '../../contract/virtual-servers.js';
-import type { Fields } from './setting-targets.js';
+import type { CallFields } from './setting-targets.js';
 
 /** The directives of a block that a set owns, in order. */
 export function linesOf({ block }: Directive, { directives }: FieldSet): readonly Directive[] {
@@ -14,14 +14,14 @@ export function linesOf({ block }: Directive, { directives }: FieldSet): readonl
 }
 
 /** The fields of one block; those about which it says nothing are absent. */
-export function shownFields(block: Directive, sets: readonly FieldSet[] = [], around: SettingSurroundings): Fields {
+export function shownFields(block: Directive, sets: readonly FieldSet[] = [], around: SettingSurroundings): CallFields {
   const fields: Record<string, unknown> = {};
   for (const set of sets) Object.assign(fields, set.read(linesOf(block, set), around));
   return fields;
 }
 
 /** A server with its locations; undefined if none of them says anything. */
-export function shownServer(server: VirtualServerView, setting: Setting, around: SettingSurroundings): Fields | undefined {
+export function shownServer(server: VirtualServerView, setting: Setting, around: SettingSurroundings): CallFields | undefined {
   const fields = shownFields(server.directive, setting.server, around);
   const locations = shownLocations(server.directive, setting, around);
   if (locations.length === 0 && Object.keys(fields).length === 0) return undefined;
@@ -29,7 +29,7 @@ export function shownServer(server: VirtualServerView, setting: Setting, around:
   return { listens: addresses, serverNames: names.length === 0 ? [''] : names, ...fields, ...(locations.length > 0 && { locations }) };
 }
 
-function shownLocations({ block }: Directive, setting: Setting, around: SettingSurroundings): readonly Fields[] {
+function shownLocations({ block }: Directive, setting: Setting, around: SettingSurroundings): readonly CallFields[] {
   if (setting.location === undefined) return [];
   return Array.from(block?.named('location') ?? []).flatMap((location) => {
     const fields = shownFields(location, setting.location, around);

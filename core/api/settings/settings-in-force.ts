@@ -8,7 +8,7 @@ import { DONE, type Versioned } from '../../contract/versioned.js';
 import type { VirtualServers } from '../../contract/virtual-servers.js';
 import { CallErrors } from './call-errors.js';
 import { lineEdits } from './line-edits.js';
-import { settingTargets, type Fields, type SettingBody, type Target } from './setting-targets.js';
+import { settingTargets, type CallFields, type SettingBody, type SettingTarget } from './setting-targets.js';
 import { linesOf, shownFields, shownServer } from './setting-view.js';
 
 export interface SettingPage {
@@ -39,7 +39,7 @@ export class SettingsInForce {
   constructor(private readonly services: SettingServices) {}
 
   /** Servers in the order in which they were made where a page is asked for: what comes or goes meanwhile moves nothing. */
-  list(setting: Setting, { after = 0, limit = Infinity }: SettingPage): Versioned<Fields> {
+  list(setting: Setting, { after = 0, limit = Infinity }: SettingPage): Versioned<CallFields> {
     const around = this.#surroundings(setting);
     const digests = this.#digestsOf(setting, around);
     const said = [...this.#servers(setting).all()].filter(({ directive }) => digest(directive, setting, around, digests) !== 0n);
@@ -97,7 +97,7 @@ export class SettingsInForce {
     return digests;
   }
 
-  #global(setting: Setting, around: SettingSurroundings): Fields {
+  #global(setting: Setting, around: SettingSurroundings): CallFields {
     const engine = this.#engine(setting);
     return engine === undefined ? {} : shownFields(engine, setting.global, around);
   }
@@ -128,7 +128,7 @@ export class SettingsInForce {
 }
 
 /** A field of the call with its current value changes nothing. */
-function targetEdits({ block, sets, fields, pointer }: Target, around: SettingSurroundings, errors: CallErrors): readonly Edit[] {
+function targetEdits({ block, sets, fields, pointer }: SettingTarget, around: SettingSurroundings, errors: CallErrors): readonly Edit[] {
   const call: SettingCall = {
     ...around,
     pointer,

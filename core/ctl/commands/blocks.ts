@@ -1,5 +1,5 @@
 /** Common code of upstreams, locations and virtual servers: blocks of the configuration, named by an address, with directives in them. */
-import { defined, type Arguments, type Call, type Operand, type Option } from '../command.js';
+import { defined, type Arguments, type CommandCall, type Operand, type Option } from '../command.js';
 import { printable, valueText, type Row } from '../table.js';
 
 export const STREAM: Option = { name: 'stream', about: 'of the stream engine: TCP and UDP' };
@@ -46,6 +46,6 @@ export function place(args: Arguments): Record<string, string> {
 export const LISTED: Operand = { ...ADDRESS, optional: true };
 
 /** The list of one server, or of all. */
-export function listCall(path: string, args: Arguments): Call {
+export function listCall(path: string, args: Arguments): CommandCall {
   return { method: 'GET', path, query: defined({ addr_port: args.optional('ADDRESS'), server_name: args.optional('name') }) };
 }

@@ -6,7 +6,7 @@ import type { ServerSearch } from '../request/client-stream.js';
 import type { RequestServer } from '../site/virtual-server.js';
 
 /** A virtual server with the captures of its name. */
-export type FoundServer = ReturnType<ServerSearch['find']>;
+export type MatchedServer = ReturnType<ServerSearch['find']>;
 
 /**
  * The server that a rejected head is for, as far as it was read: that of its Host, else that of the TLS handshake, else the default server
@@ -36,7 +36,7 @@ export function limitsDiffer(a: HeadLimits, b: HeadLimits): boolean {
  * The server of the whole head that was just parsed, sound or not, under `limits`: only its fields say which it is. Where that one has other
  * limits, the head is parsed again under them. `head.code` is 0 afterwards if it is sound for that server.
  */
-export function settleServer(head: RequestHead, names: ServerSearch, client: ClientConnection, limits: HeadLimits): FoundServer {
+export function settleServer(head: RequestHead, names: ServerSearch, client: ClientConnection, limits: HeadLimits): MatchedServer {
   let inForce = limits;
   if (head.code !== 0) {
     const server = serverOfRejected(head, names, client);
@@ -53,7 +53,13 @@ export function settleServer(head: RequestHead, names: ServerSearch, client: Cli
  * Parses a whole head, and does what {@link settleServer} does.
  * @param uncounted field lines that `max_headers` does not count
  */
-export function parseForServer(head: RequestHead, text: string, names: ServerSearch, client: ClientConnection, uncounted = 0): FoundServer {
+export function parseForServer(
+  head: RequestHead,
+  text: string,
+  names: ServerSearch,
+  client: ClientConnection,
+  uncounted = 0,
+): MatchedServer {
   const { headLimits } = names.defaultServer.settings;
   parseRequestHead(head, text, headLimits, uncounted);
   return settleServer(head, names, client, headLimits);

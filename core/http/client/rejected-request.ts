@@ -1,4 +1,4 @@
-import type { FoundServer } from './head-server.js';
+import type { MatchedServer } from './head-server.js';
 import { takeTarget } from './request-start.js';
 import { Request } from '../request/request.js';
 import type { ClientStream } from '../request/client-stream.js';
@@ -9,7 +9,7 @@ interface RejectedHead {
   readonly line: string;
   readonly reason: string;
   /** Whose error pages and logs it gets. */
-  readonly found: FoundServer;
+  readonly found: MatchedServer;
 }
 
 /** The request that stands for a head which was rejected, in logs and for the response. No handler gets it. */

@@ -1,14 +1,14 @@
 import { type RequestHead, TARGET_ABSOLUTE, TARGET_AUTHORITY } from '../../net/http1/request-head.js';
 import type { Request } from '../request/request.js';
 import { connectLocation } from '../site/connect-location.js';
-import type { FoundServer } from './head-server.js';
+import type { MatchedServer } from './head-server.js';
 
 /**
  * Finds host and path of a request whose head was just parsed (its fields are in the scratch).
  * @param found its server
  * @returns 0, or the status to reject it with.
  */
-export function startRequest(request: Request, { server, captures }: FoundServer): number {
+export function startRequest(request: Request, { server, captures }: MatchedServer): number {
   const { context } = request.stream;
   const { head } = context;
   if (captures !== undefined) request.captures = captures;

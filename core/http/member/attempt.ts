@@ -9,7 +9,7 @@ import type { AttemptFacts } from '../request/upstream-trace.js';
 import type { Request } from '../request/request.js';
 import type { MemberRoute } from './member-route.js';
 import type { MemberReader, MemberStream, MemberTarget } from './member-stream.js';
-import type { RequestHead } from './request-feed.js';
+import type { MemberRequestHead } from './request-feed.js';
 import { hostOfName, type TlsClient } from '../../net/tls-client.js';
 
 /** Most bytes of the read that brings the head of a response over HTTP/2. */
@@ -37,7 +37,7 @@ export class Attempt implements AttemptFacts, MemberAttempt {
   interims = 0;
   hintBytes = 0;
   /** Request line and fields for this member. */
-  head: RequestHead | undefined = undefined;
+  head: MemberRequestHead | undefined = undefined;
   /** Why it failed, for people. */
   failure = '';
   #sent = 0;

@@ -17,7 +17,7 @@ import { askAfterFailure } from './module-call.js';
 import { askModules } from './module-steps.js';
 import { ResponseCopy } from './response-copy.js';
 import type { TunnelledExchange } from './tunnelled-exchange.js';
-import { covers, Failure, isRepeatable, statusOf } from './next-upstream.js';
+import { covers, AttemptFailure, isRepeatable, statusOf } from './next-upstream.js';
 import { logFailure } from '../request/handler-failure.js';
 import type { MemberReader, MemberStream } from './member-stream.js';
 import type { PeerConnection } from '../../net/peer-connection.js';
@@ -169,7 +169,7 @@ export class Exchange implements RequestOwner, MemberReader, QueueUser, Upstream
   }
 
   onInvalid(text: string): void {
-    if (this.#relay === undefined) this.fail(Failure.InvalidHeader, text);
+    if (this.#relay === undefined) this.fail(AttemptFailure.InvalidHeader, text);
     else this.#truncated(text);
   }
 
@@ -195,7 +195,7 @@ export class Exchange implements RequestOwner, MemberReader, QueueUser, Upstream
     const sending = attempt?.requestSent === true && !this.#feed.isSent && this.#relay === undefined;
     // What the member had not taken when the time began, it has taken since.
     if (sending && attempt.stream?.unsent === 0) return;
-    this.fail(Failure.Timeout, `upstream timed out (110: Connection timed out) while ${this.#doing()} upstream`);
+    this.fail(AttemptFailure.Timeout, `upstream timed out (110: Connection timed out) while ${this.#doing()} upstream`);
   }
 
   // Attempts.
@@ -292,7 +292,7 @@ export class Exchange implements RequestOwner, MemberReader, QueueUser, Upstream
       reason === ''
         ? 'upstream prematurely closed connection while reading response header from upstream'
         : `${reason} while ${this.#doing()} upstream`;
-    this.fail(Failure.Error, text);
+    this.fail(AttemptFailure.Error, text);
   }
 
   /** Sends the request to the same member once more, which costs no try. */
@@ -319,7 +319,7 @@ export class Exchange implements RequestOwner, MemberReader, QueueUser, Upstream
   }
 
   /** The attempt failed: asks the next member, or responds with an error. */
-  fail(failure: Failure, text: string): void {
+  fail(failure: AttemptFailure, text: string): void {
     const { request, route } = this;
     const { next } = route.plan;
     request.context.log.write('error', text, request);
@@ -335,7 +335,7 @@ export class Exchange implements RequestOwner, MemberReader, QueueUser, Upstream
     else this.#giveUp(status, failure);
   }
 
-  #giveUp(status: number, failure = Failure.Error): void {
+  #giveUp(status: number, failure = AttemptFailure.Error): void {
     this.#feed.returnBody();
     this.request.owner = undefined;
     if (askAfterFailure(this.request, failure, status)) return;

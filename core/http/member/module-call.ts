@@ -7,13 +7,13 @@ import type { Request } from '../request/request.js';
 import type { AttemptFacts, UpstreamTrace } from '../request/upstream-trace.js';
 import { accelSettings } from './accel.js';
 import type { MemberRoute } from './member-route.js';
-import { Failure } from './next-upstream.js';
+import { AttemptFailure } from './next-upstream.js';
 import { adoptHead } from './upstream-head.js';
 
-const FAILURES: Readonly<Record<Failure, CallFailure>> = {
-  [Failure.Error]: 'error',
-  [Failure.Timeout]: 'timeout',
-  [Failure.InvalidHeader]: 'invalid_header',
+const FAILURES: Readonly<Record<AttemptFailure, CallFailure>> = {
+  [AttemptFailure.Error]: 'error',
+  [AttemptFailure.Timeout]: 'timeout',
+  [AttemptFailure.InvalidHeader]: 'invalid_header',
 };
 
 /** A call as modules see it. */
@@ -111,7 +111,7 @@ export function askBefore(call: ModuleCall, goOn: (call: ModuleCall) => Result, 
 }
 
 /** Lets them respond when no member has. False: none of them does. */
-export function askAfterFailure(request: Request, failure: Failure, status: number): boolean {
+export function askAfterFailure(request: Request, failure: AttemptFailure, status: number): boolean {
   const { callFailureHandlers } = request.location;
   if (callFailureHandlers.length === 0 || request.finished) return false;
   request.context.flow.settle(request, () => answerOf(request, callFailureHandlers, FAILURES[failure], status));

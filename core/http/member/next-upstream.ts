@@ -1,7 +1,7 @@
 import type { NextUpstream } from '../../contract/exchanges.js';
 
 /** Why an attempt ended without a response. */
-export const enum Failure {
+export const enum AttemptFailure {
   Error,
   Timeout,
   InvalidHeader,
@@ -11,14 +11,14 @@ export const enum Failure {
 const NOT_IDEMPOTENT = new Set(['POST', 'LOCK', 'PATCH']);
 
 /** True if proxy_next_upstream names the failure. */
-export function covers(next: NextUpstream, failure: Failure): boolean {
-  if (failure === Failure.Timeout) return next.timeout;
-  return failure === Failure.InvalidHeader ? next.invalidHeader : next.error;
+export function covers(next: NextUpstream, failure: AttemptFailure): boolean {
+  if (failure === AttemptFailure.Timeout) return next.timeout;
+  return failure === AttemptFailure.InvalidHeader ? next.invalidHeader : next.error;
 }
 
 /** Response for the client when no other member can be tried. */
-export function statusOf(failure: Failure): number {
-  return failure === Failure.Timeout ? 504 : 502;
+export function statusOf(failure: AttemptFailure): number {
+  return failure === AttemptFailure.Timeout ? 504 : 502;
 }
 
 /** True if a request that was sent may be sent to another member. */

@@ -16,7 +16,7 @@ const WITH_HEAD = 16_384;
 const NOTHING: readonly Buffer[] = [];
 
 /** Head of a request for one member. */
-export interface RequestHead {
+export interface MemberRequestHead {
   readonly method: string;
   readonly target: string;
   readonly fields: string;
@@ -81,7 +81,7 @@ export class RequestFeed implements BodyReader, BodyOwner {
   }
 
   /** Sends head and what there is of the body to a member; the rest follows as it comes. */
-  send(stream: MemberStream, { method, target, fields }: RequestHead): void {
+  send(stream: MemberStream, { method, target, fields }: MemberRequestHead): void {
     const { request } = this;
     const store = this.#stored?.store;
     this.#stream = stream;

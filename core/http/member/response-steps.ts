@@ -3,7 +3,7 @@ import type { ExchangePlan } from '../../contract/exchanges.js';
 import type { ResponseHead } from '../../net/http1/response-head.js';
 import { accelLimitRate, accelRedirect, accelSettings } from './accel.js';
 import type { Exchange } from './exchange.js';
-import { Failure } from './next-upstream.js';
+import { AttemptFailure } from './next-upstream.js';
 import { openMemberTunnel } from './member-tunnel.js';
 import { openTunnel } from './tunnel.js';
 import { namedFields } from './upstream-head.js';
@@ -33,7 +33,7 @@ export function responseSteps({ next, interceptErrors, ignored }: ExchangePlan):
 function switchProtocols(exchange: Exchange, head: ResponseHead): boolean {
   if (head.status !== 101) return false;
   if (exchange.request.upgrade) openTunnel(exchange, head);
-  else exchange.fail(Failure.InvalidHeader, 'upstream sent 101 to a request without Upgrade');
+  else exchange.fail(AttemptFailure.InvalidHeader, 'upstream sent 101 to a request without Upgrade');
   return true;
 }
 

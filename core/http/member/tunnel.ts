@@ -1,6 +1,6 @@
 import { keptFields } from '../../net/http1/fields.js';
 import type { ResponseHead } from '../../net/http1/response-head.js';
-import { Failure } from './next-upstream.js';
+import { AttemptFailure } from './next-upstream.js';
 import type { TunnelledExchange } from './tunnelled-exchange.js';
 import type { Tunnel } from '../request/client-stream.js';
 import { startResponse } from '../response/response.js';
@@ -14,7 +14,7 @@ export function openTunnel(exchange: TunnelledExchange, head: ResponseHead): voi
   const { request, route } = exchange;
   const connection = exchange.upgrade();
   if (connection === undefined) {
-    exchange.fail(Failure.InvalidHeader, 'upstream sent 101 over a protocol without upgrades');
+    exchange.fail(AttemptFailure.InvalidHeader, 'upstream sent 101 over a protocol without upgrades');
     return;
   }
   const upgrade = head.text.slice(0, head.end).match(/\r\nupgrade:[ \t]*([^\r\n]*)/i)?.[1] ?? '';

@@ -27,7 +27,7 @@ export interface ResponseTaker {
 }
 
 /** Properties that a request of the server itself has from the request, or the address, that it is made for. */
-export interface Surroundings {
+export interface RequestOrigin {
   readonly context: HttpContext;
   readonly client: ClientConnection;
   readonly listener: RequestListener;
@@ -50,7 +50,7 @@ export class OwnStream implements ClientStream, OwnRequest, Timed {
   #request: Request | undefined = undefined;
 
   constructor(
-    { context, client, listener }: Surroundings,
+    { context, client, listener }: RequestOrigin,
     readonly protocol: string,
     private readonly taker: ResponseTaker,
   ) {

@@ -9,7 +9,7 @@ import { ResponseHead } from '../../net/http1/response-head.js';
 import { RequestUri } from '../../net/http1/uri.js';
 import type { TimerWheel } from '../../net/timers.js';
 import type { RequestFlow } from './client-stream.js';
-import type { Figures } from './figures.js';
+import type { TrafficFigures } from './figures.js';
 import { Generations } from '../../config/generations.js';
 import { OwnRequestSet } from './own-request-set.js';
 import type { Admission } from '../../net/admission.js';
@@ -59,7 +59,7 @@ export class HttpContext {
     readonly clock: Clock,
     readonly timers: TimerWheel,
     readonly log: Log,
-    readonly figures: Figures,
+    readonly figures: TrafficFigures,
     readonly admission: Admission,
     readonly flow: RequestFlow,
     readonly controlListeners = new ControlListeners(),

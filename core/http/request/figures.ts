@@ -1,6 +1,6 @@
 import type { WorkerStatistics } from '../../contract/server-status.js';
 import type { Statistics } from '../../contract/statistics.js';
-import { SentAmounts, unlessEmpty, type CarriedState, type Change } from '../../zone/carried-state.js';
+import { SentAmounts, unlessEmpty, type CarriedState, type AmountChange } from '../../zone/carried-state.js';
 
 const enum Slot {
   Accepted,
@@ -39,7 +39,7 @@ export const FIGURES_SIZE = FIGURE_LANES * LANE_CELLS * Float64Array.BYTES_PER_E
  * Connection and request figures (stub_status). Every worker writes a lane of its own, so no write is atomic or contended; a reader adds
  * the lanes. The memory outlives a worker: its replacement goes on counting where it stopped, but has no connections.
  */
-export class Figures implements Statistics {
+export class TrafficFigures implements Statistics {
   readonly #cells: Float64Array;
   readonly #lane: number;
 
@@ -98,7 +98,7 @@ export class Figures implements Statistics {
         return () => unlessEmpty(sent.changes([['', SLOTS.map((slot) => this.#sum(slot))]]));
       },
       take: (changes) => {
-        for (const [, amounts] of changes as readonly Change[])
+        for (const [, amounts] of changes as readonly AmountChange[])
           for (const slot of SLOTS) this.#cells[lane * LANE_CELLS + slot]! += amounts[slot] ?? 0;
       },
     };

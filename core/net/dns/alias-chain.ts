@@ -1,5 +1,5 @@
 import type { Resource } from 'dns2';
-import { RecordType, type Question, type Reply } from './records.js';
+import { RecordType, type Question, type DnsReply } from './records.js';
 
 /** Aliases (CNAME) that are followed from a name. */
 const MOST_ALIASES = 16;
@@ -15,7 +15,7 @@ export interface ChainEnd {
 }
 
 /** Follows the aliases in a reply. Records of other names than those on the way count for nothing. */
-export function chainEnd({ answers }: Reply, { name, type }: Question): ChainEnd {
+export function chainEnd({ answers }: DnsReply, { name, type }: Question): ChainEnd {
   let ttl = Infinity;
   let owner = name;
   if (answers.length > 0 && !answers.some((record) => record.name.toLowerCase() === name)) return { name: undefined, records: [], ttl };

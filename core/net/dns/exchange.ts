@@ -2,7 +2,7 @@ import { createSocket, type Socket as DatagramSocket } from 'node:dgram';
 import { connect, isIPv6, type Socket } from 'node:net';
 import type { NameServer } from '../../toolkit/resolver.js';
 import { SentQuery, type ReplyCheck } from './message.js';
-import type { Question, Reply } from './records.js';
+import type { Question, DnsReply } from './records.js';
 
 /** `unreachable`: nothing listens there, or no packet gets there. */
 export type ExchangeEnd = Exclude<ReplyCheck, 'unrelated'> | 'unreachable';
@@ -115,6 +115,6 @@ export class StreamExchange implements DnsExchange {
   }
 }
 
-function asReply(check: ReplyCheck): Reply | 'malformed' {
+function asReply(check: ReplyCheck): DnsReply | 'malformed' {
   return typeof check === 'string' ? 'malformed' : check;
 }

@@ -1,6 +1,6 @@
 import type { NameServer } from '../../toolkit/resolver.js';
 import type { DnsExchange, ExchangeEnd } from './exchange.js';
-import type { Question, Reply } from './records.js';
+import type { Question, DnsReply } from './records.js';
 import { codeOf, type ResolveErrorCode } from './resolve-error.js';
 
 const NXDOMAIN = 3;
@@ -12,7 +12,7 @@ const UNREACHABLE_ROUNDS = 3;
 const MOST_OPEN = 3;
 
 /** A response that says whether the name exists, or the reason why there is none. */
-export type InquiryEnd = Reply | ResolveErrorCode;
+export type InquiryEnd = DnsReply | ResolveErrorCode;
 
 /** The classes of exchanges, which are loaded when the first question is asked. */
 export type ExchangeKinds = Pick<typeof import('./exchange.js'), 'DatagramExchange' | 'PlainExchange' | 'StreamExchange'>;

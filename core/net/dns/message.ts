@@ -1,6 +1,6 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { Packet, type Resource } from 'dns2';
-import { RecordType, type Question, type Reply } from './records.js';
+import { RecordType, type Question, type DnsReply } from './records.js';
 
 const CLASS_IN = 1;
 const NXDOMAIN = 3;
@@ -10,7 +10,7 @@ const SUCCESS = 0;
  * Relation of a message to a query: its reply; `unrelated`, perhaps from another sender; `respelled`: its question differs in upper and
  * lower case; `truncated`: to be asked for over TCP.
  */
-export type ReplyCheck = Reply | 'unrelated' | 'respelled' | 'truncated' | 'malformed';
+export type ReplyCheck = DnsReply | 'unrelated' | 'respelled' | 'truncated' | 'malformed';
 
 /** A time to live with its highest bit set counts as none (RFC 2181, 8); dns2 reads it as this. Seconds. */
 const ENDLESS = 2 ** 31 - 1;
@@ -90,7 +90,7 @@ export class SentQuery {
   }
 }
 
-function failure(rcode: number): Reply {
+function failure(rcode: number): DnsReply {
   return { rcode, answers: [], negativeTtl: undefined };
 }
 

@@ -3,7 +3,7 @@ import { chainEnd } from './alias-chain.js';
 import { domainName } from './domain-name.js';
 import type { Asked, Inquiries } from './inquiries.js';
 import type { InquiryEnd } from './inquiry.js';
-import type { Question, Reply } from './records.js';
+import type { Question, DnsReply } from './records.js';
 import type { ResolveErrorCode } from './resolve-error.js';
 
 const NXDOMAIN = 3;
@@ -51,7 +51,7 @@ export class RecordSearch {
     else this.#follow(end);
   }
 
-  #follow(reply: Reply): void {
+  #follow(reply: DnsReply): void {
     const { name, records, ttl } = chainEnd(reply, this.question);
     this.#ttl = Math.min(this.#ttl, ttl);
     const next = name === undefined ? undefined : domainName(name);

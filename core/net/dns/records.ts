@@ -9,7 +9,7 @@ export interface Question {
 }
 
 /** A response to a question, its records decoded. */
-export interface Reply {
+export interface DnsReply {
   readonly rcode: number;
   readonly answers: readonly Resource[];
   /** Seconds for which it may be remembered that there is nothing (RFC 2308, 5); undefined: the response has no SOA record. */

@@ -1,4 +1,4 @@
-import { ErrorCode, Http2Error } from './protocol.js';
+import { Http2ErrorCode, Http2Error } from './protocol.js';
 
 /** Allowance for useless frames of a client. */
 const ALLOWANCE = 1000;
@@ -35,7 +35,7 @@ export class FloodGuard {
     if (this.#left >= 0) return;
     this.earn(Math.floor(((now - this.#since) / 1000) * PER_SECOND));
     this.#since = now;
-    if (this.#left < 0) throw new Http2Error(ErrorCode.EnhanceYourCalm, 'http2 flood detected');
+    if (this.#left < 0) throw new Http2Error(Http2ErrorCode.EnhanceYourCalm, 'http2 flood detected');
   }
 
   earn(amount: number): void {

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.js';
 import { FRAME_COST, type FloodGuard } from './flood-guard.js';
 import { type FrameSink, withoutPadding } from './frame-reader.js';
 import { HeaderBlock } from './header-block.js';
-import { ErrorCode, Flag, FrameType, Http2Error } from './protocol.js';
+import { Http2ErrorCode, FrameFlag, FrameType, Http2Error } from './protocol.js';
 
 /** Bytes of the part of HEADERS that is about priorities (RFC 9113, 5.3.2). */
 export const PRIORITY_LENGTH = 5;
@@ -45,7 +45,8 @@ export abstract class FrameDispatcher implements FrameSink {
   }
 
   onFrame(type: number, flags: number, stream: number, payload: Buffer): boolean {
-    if (!this.#greeted && (type !== FrameType.Settings || (flags & Flag.EndStream) !== 0)) throw broken('the first frame is not SETTINGS');
+    if (!this.#greeted && (type !== FrameType.Settings || (flags & FrameFlag.EndStream) !== 0))
+      throw broken('the first frame is not SETTINGS');
     this.#greeted = true;
     if (this.#block !== undefined && type !== FrameType.Continuation) throw broken('a frame within a header block');
     this.#handle(type, flags, stream, payload);
@@ -120,8 +121,8 @@ export abstract class FrameDispatcher implements FrameSink {
 
   #data(flags: number, stream: number, payload: Buffer): void {
     this.assertOpened(stream, 'DATA');
-    const data = (flags & Flag.Padded) !== 0 ? withoutPadding(payload) : payload;
-    const ends = (flags & Flag.EndStream) !== 0;
+    const data = (flags & FrameFlag.Padded) !== 0 ? withoutPadding(payload) : payload;
+    const ends = (flags & FrameFlag.EndStream) !== 0;
     if (data.length === 0 && !ends) this.spend(FRAME_COST);
     else this.owner.flood.earnBytes(data.length);
     if (payload.length > 0) this.#widenOwn(payload.length);
@@ -137,15 +138,15 @@ export abstract class FrameDispatcher implements FrameSink {
 
   #headers(flags: number, stream: number, payload: Buffer): void {
     this.assertHeaders(stream);
-    let fragment = (flags & Flag.Padded) !== 0 ? withoutPadding(payload) : payload;
+    let fragment = (flags & FrameFlag.Padded) !== 0 ? withoutPadding(payload) : payload;
     let isSelfDependent = false;
-    if ((flags & Flag.Priority) !== 0) {
-      if (fragment.length < PRIORITY_LENGTH) throw new Http2Error(ErrorCode.FrameSizeError, 'HEADERS too short for its priority');
+    if ((flags & FrameFlag.Priority) !== 0) {
+      if (fragment.length < PRIORITY_LENGTH) throw new Http2Error(Http2ErrorCode.FrameSizeError, 'HEADERS too short for its priority');
       isSelfDependent = dependency(fragment) === stream;
       fragment = fragment.subarray(PRIORITY_LENGTH);
     }
-    const ends = (flags & Flag.EndStream) !== 0;
-    if ((flags & Flag.EndHeaders) !== 0) this.receiveBlock(stream, ends, fragment, isSelfDependent);
+    const ends = (flags & FrameFlag.EndStream) !== 0;
+    if ((flags & FrameFlag.EndHeaders) !== 0) this.receiveBlock(stream, ends, fragment, isSelfDependent);
     else {
       this.#block = new HeaderBlock(stream, ends, fragment, isSelfDependent);
       this.onBlockBegun();
@@ -165,36 +166,36 @@ export abstract class FrameDispatcher implements FrameSink {
 
   #reset(stream: number, payload: Buffer): void {
     this.assertOpened(stream, 'RST_STREAM');
-    if (payload.length !== 4) throw new Http2Error(ErrorCode.FrameSizeError, 'RST_STREAM of a wrong length');
+    if (payload.length !== 4) throw new Http2Error(Http2ErrorCode.FrameSizeError, 'RST_STREAM of a wrong length');
     this.receiveReset(stream, payload.readUInt32BE(0));
   }
 
   #settings(flags: number, stream: number, payload: Buffer): void {
     this.spend(FRAME_COST);
     if (stream !== 0) throw broken('SETTINGS on a stream');
-    if ((flags & Flag.EndStream) === 0) this.owner.applySettings(payload);
-    else if (payload.length > 0) throw new Http2Error(ErrorCode.FrameSizeError, 'acknowledgement of SETTINGS with a payload');
+    if ((flags & FrameFlag.EndStream) === 0) this.owner.applySettings(payload);
+    else if (payload.length > 0) throw new Http2Error(Http2ErrorCode.FrameSizeError, 'acknowledgement of SETTINGS with a payload');
     else this.onSettingsAcknowledged();
   }
 
   #ping(flags: number, stream: number, payload: Buffer): void {
     this.spend(FRAME_COST);
     if (stream !== 0) throw broken('PING on a stream');
-    if (payload.length !== 8) throw new Http2Error(ErrorCode.FrameSizeError, 'PING of a wrong length');
-    if ((flags & Flag.EndStream) === 0) this.owner.reply(FrameType.Ping, payload.latin1Slice());
+    if (payload.length !== 8) throw new Http2Error(Http2ErrorCode.FrameSizeError, 'PING of a wrong length');
+    if ((flags & FrameFlag.EndStream) === 0) this.owner.reply(FrameType.Ping, payload.latin1Slice());
     else this.onPingAcknowledged(payload);
   }
 
   #goaway(stream: number, payload: Buffer): void {
     this.spend(FRAME_COST);
     if (stream !== 0) throw broken('GOAWAY on a stream');
-    if (payload.length < GOAWAY_LENGTH) throw new Http2Error(ErrorCode.FrameSizeError, 'GOAWAY of a wrong length');
+    if (payload.length < GOAWAY_LENGTH) throw new Http2Error(Http2ErrorCode.FrameSizeError, 'GOAWAY of a wrong length');
     this.receiveGoaway(payload.readUInt32BE(0) & 0x7fff_ffff);
   }
 
   #windowUpdate(stream: number, payload: Buffer): void {
     this.spend(this.windowCost);
-    if (payload.length !== 4) throw new Http2Error(ErrorCode.FrameSizeError, 'WINDOW_UPDATE of a wrong length');
+    if (payload.length !== 4) throw new Http2Error(Http2ErrorCode.FrameSizeError, 'WINDOW_UPDATE of a wrong length');
     const increment = payload.readUInt32BE(0) & 0x7fff_ffff;
     if (stream === 0) {
       if (increment === 0) throw broken('WINDOW_UPDATE of 0');
@@ -208,7 +209,7 @@ export abstract class FrameDispatcher implements FrameSink {
 
 /** An error of the other side that ends the connection. */
 export function broken(reason: string): Http2Error {
-  return new Http2Error(ErrorCode.ProtocolError, reason);
+  return new Http2Error(Http2ErrorCode.ProtocolError, reason);
 }
 
 /** The stream that a priority depends on. */

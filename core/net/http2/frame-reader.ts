@@ -1,4 +1,4 @@
-import { ErrorCode, FRAME_HEAD, Http2Error, MAX_FRAME_SIZE } from './protocol.js';
+import { Http2ErrorCode, FRAME_HEAD, Http2Error, MAX_FRAME_SIZE } from './protocol.js';
 
 /** Gets whole frames. The payload is valid during the call. */
 export interface FrameSink {
@@ -55,7 +55,7 @@ const NOTHING = Buffer.alloc(0);
 /** Bytes of the frame that begins there, with its head. */
 function frameLength(bytes: Buffer, at: number): number {
   const length = bytes.readUIntBE(at, 3);
-  if (length > MAX_FRAME_SIZE) throw new Http2Error(ErrorCode.FrameSizeError, `frame of ${length} bytes`);
+  if (length > MAX_FRAME_SIZE) throw new Http2Error(Http2ErrorCode.FrameSizeError, `frame of ${length} bytes`);
   return FRAME_HEAD + length;
 }
 
@@ -67,7 +67,7 @@ function deliver(bytes: Buffer, at: number, end: number, sink: FrameSink): boole
 /** The payload of a frame without its padding (RFC 9113, 6.1). @throws Http2Error for padding that is longer than the frame */
 export function withoutPadding(payload: Buffer): Buffer {
   const padding = payload[0];
-  if (padding === undefined) throw new Http2Error(ErrorCode.FrameSizeError, 'padded frame without a length of its padding');
-  if (padding >= payload.length) throw new Http2Error(ErrorCode.ProtocolError, 'padding as long as its frame');
+  if (padding === undefined) throw new Http2Error(Http2ErrorCode.FrameSizeError, 'padded frame without a length of its padding');
+  if (padding >= payload.length) throw new Http2Error(Http2ErrorCode.ProtocolError, 'padding as long as its frame');
   return payload.subarray(1, payload.length - padding);
 }

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { ErrorCode, Flag, FRAME_HEAD, FrameType, type Setting } from './protocol.js';
+import { Http2ErrorCode, FrameFlag, FRAME_HEAD, FrameType, type Http2Setting } from './protocol.js';
 
 /** Frames up to here are joined with others to one string, which the runtime writes without a Buffer. */
 const JOINED_LIMIT = 16_384;
@@ -29,21 +29,21 @@ export class FrameWriter {
 
   /** A header block, in several frames if it is longer than one may be. */
   headers(stream: number, block: string, ends: boolean, maxFrameSize: number): void {
-    const flags = ends ? Flag.EndStream : Flag.None;
+    const flags = ends ? FrameFlag.EndStream : FrameFlag.None;
     if (block.length <= maxFrameSize) {
-      this.frame(FrameType.Headers, flags | Flag.EndHeaders, stream, block);
+      this.frame(FrameType.Headers, flags | FrameFlag.EndHeaders, stream, block);
       return;
     }
     this.frame(FrameType.Headers, flags, stream, block.slice(0, maxFrameSize));
     for (let at = maxFrameSize; at < block.length; at += maxFrameSize) {
       const isLast = at + maxFrameSize >= block.length;
-      this.frame(FrameType.Continuation, isLast ? Flag.EndHeaders : Flag.None, stream, block.slice(at, at + maxFrameSize));
+      this.frame(FrameType.Continuation, isLast ? FrameFlag.EndHeaders : FrameFlag.None, stream, block.slice(at, at + maxFrameSize));
     }
   }
 
   /** @param borrowed the bytes are only valid during the call */
   data(stream: number, chunk: Buffer, from: number, to: number, ends: boolean, borrowed: boolean): void {
-    const head = frameHead(to - from, FrameType.Data, ends ? Flag.EndStream : Flag.None, stream);
+    const head = frameHead(to - from, FrameType.Data, ends ? FrameFlag.EndStream : FrameFlag.None, stream);
     if (this.#text.length + FRAME_HEAD + to - from <= JOINED_LIMIT) {
       this.#text += head + chunk.latin1Slice(from, to);
       return;
@@ -57,25 +57,25 @@ export class FrameWriter {
     socket.uncork();
   }
 
-  settings(settings: readonly (readonly [Setting, number])[]): void {
+  settings(settings: readonly (readonly [Http2Setting, number])[]): void {
     this.frame(
       FrameType.Settings,
-      Flag.None,
+      FrameFlag.None,
       0,
       settings.map(([name, value]) => String.fromCharCode(name >> 8, name & 255) + uint32(value)).join(''),
     );
   }
 
   windowUpdate(stream: number, increment: number): void {
-    this.frame(FrameType.WindowUpdate, Flag.None, stream, uint32(increment));
+    this.frame(FrameType.WindowUpdate, FrameFlag.None, stream, uint32(increment));
   }
 
-  reset(stream: number, code: ErrorCode): void {
-    this.frame(FrameType.RstStream, Flag.None, stream, uint32(code));
+  reset(stream: number, code: Http2ErrorCode): void {
+    this.frame(FrameType.RstStream, FrameFlag.None, stream, uint32(code));
   }
 
-  goaway(lastStream: number, code: ErrorCode, reason: string): void {
-    this.frame(FrameType.Goaway, Flag.None, 0, uint32(lastStream) + uint32(code) + reason);
+  goaway(lastStream: number, code: Http2ErrorCode, reason: string): void {
+    this.frame(FrameType.Goaway, FrameFlag.None, 0, uint32(lastStream) + uint32(code) + reason);
   }
 }
 

@@ -1,4 +1,4 @@
-import { ErrorCode, Flag, Http2Error } from './protocol.js';
+import { Http2ErrorCode, FrameFlag, Http2Error } from './protocol.js';
 
 /** Bytes of a header block in its compressed form. Its fields have limits of their own. */
 const MAX_BLOCK = 131_072;
@@ -22,8 +22,8 @@ export class HeaderBlock {
   /** @returns the whole block once it has arrived; @throws Http2Error for a block without end */
   append(flags: number, fragment: Buffer): Buffer | undefined {
     this.#length += fragment.length;
-    if (this.#length > MAX_BLOCK) throw new Http2Error(ErrorCode.EnhanceYourCalm, 'too large header block');
+    if (this.#length > MAX_BLOCK) throw new Http2Error(Http2ErrorCode.EnhanceYourCalm, 'too large header block');
     this.#pieces.push(Buffer.from(fragment));
-    return (flags & Flag.EndHeaders) !== 0 ? Buffer.concat(this.#pieces, this.#length) : undefined;
+    return (flags & FrameFlag.EndHeaders) !== 0 ? Buffer.concat(this.#pieces, this.#length) : undefined;
   }
 }

@@ -1,6 +1,6 @@
 import { HeaderTable, STATIC_FIELDS, type TableField } from './header-table.js';
 import { decodeHuffman } from './huffman.js';
-import { ErrorCode, HEADER_TABLE_SIZE, Http2Error } from './protocol.js';
+import { Http2ErrorCode, HEADER_TABLE_SIZE, Http2Error } from './protocol.js';
 
 /** Gets the fields of a block in their order. */
 export interface FieldSink {
@@ -132,5 +132,5 @@ export class HpackDecoder {
 const EMPTY = Buffer.alloc(0);
 
 function broken(reason: string): Http2Error {
-  return new Http2Error(ErrorCode.CompressionError, reason);
+  return new Http2Error(Http2ErrorCode.CompressionError, reason);
 }

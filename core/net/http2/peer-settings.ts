@@ -1,12 +1,12 @@
 import {
   DEFAULT_WINDOW,
-  ErrorCode,
+  Http2ErrorCode,
   HEADER_TABLE_SIZE,
   Http2Error,
   LARGEST_FRAME_SIZE,
   LARGEST_WINDOW,
   MAX_FRAME_SIZE,
-  Setting,
+  Http2Setting,
 } from './protocol.js';
 
 /** Bytes of one setting: its number and its value. */
@@ -22,31 +22,31 @@ export class PeerSettings {
 
   /** Takes the payload of a SETTINGS frame over. @throws Http2Error */
   apply(payload: Buffer): void {
-    if (payload.length % ENTRY !== 0) throw new Http2Error(ErrorCode.FrameSizeError, 'SETTINGS frame of an odd length');
+    if (payload.length % ENTRY !== 0) throw new Http2Error(Http2ErrorCode.FrameSizeError, 'SETTINGS frame of an odd length');
     for (let at = 0; at < payload.length; at += ENTRY) this.#set(payload.readUInt16BE(at), payload.readUInt32BE(at + 2));
   }
 
   #set(name: number, value: number): void {
     switch (name) {
-      case Setting.HeaderTableSize:
+      case Http2Setting.HeaderTableSize:
         this.headerTableSize = value;
         return;
-      case Setting.EnablePush:
-        if (value > 1) throw new Http2Error(ErrorCode.ProtocolError, 'invalid SETTINGS_ENABLE_PUSH');
+      case Http2Setting.EnablePush:
+        if (value > 1) throw new Http2Error(Http2ErrorCode.ProtocolError, 'invalid SETTINGS_ENABLE_PUSH');
         return;
-      case Setting.InitialWindowSize:
-        if (value > LARGEST_WINDOW) throw new Http2Error(ErrorCode.FlowControlError, 'invalid SETTINGS_INITIAL_WINDOW_SIZE');
+      case Http2Setting.InitialWindowSize:
+        if (value > LARGEST_WINDOW) throw new Http2Error(Http2ErrorCode.FlowControlError, 'invalid SETTINGS_INITIAL_WINDOW_SIZE');
         this.initialWindow = value;
         return;
-      case Setting.MaxFrameSize:
+      case Http2Setting.MaxFrameSize:
         if (value < MAX_FRAME_SIZE || value > LARGEST_FRAME_SIZE)
-          throw new Http2Error(ErrorCode.ProtocolError, 'invalid SETTINGS_MAX_FRAME_SIZE');
+          throw new Http2Error(Http2ErrorCode.ProtocolError, 'invalid SETTINGS_MAX_FRAME_SIZE');
         this.maxFrameSize = value;
         return;
-      case Setting.MaxConcurrentStreams:
+      case Http2Setting.MaxConcurrentStreams:
         this.maxStreams = value;
         return;
-      case Setting.MaxHeaderListSize:
+      case Http2Setting.MaxHeaderListSize:
         return;
     }
   }

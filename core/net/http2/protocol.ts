@@ -13,7 +13,7 @@ export const enum FrameType {
   Continuation,
 }
 
-export const enum Flag {
+export const enum FrameFlag {
   None = 0,
   /** Of DATA and HEADERS; of SETTINGS and PING it is the acknowledgement. */
   EndStream = 1,
@@ -22,7 +22,7 @@ export const enum Flag {
   Priority = 32,
 }
 
-export const enum Setting {
+export const enum Http2Setting {
   HeaderTableSize = 1,
   EnablePush,
   MaxConcurrentStreams,
@@ -31,7 +31,7 @@ export const enum Setting {
   MaxHeaderListSize,
 }
 
-export const enum ErrorCode {
+export const enum Http2ErrorCode {
   NoError,
   ProtocolError,
   InternalError,
@@ -61,7 +61,7 @@ export const HEADER_TABLE_SIZE = 4096;
 /** Breaks a connection: what the other side gets in GOAWAY, and why, for the log. */
 export class Http2Error extends Error {
   constructor(
-    readonly code: ErrorCode,
+    readonly code: Http2ErrorCode,
     reason: string,
   ) {
     super(reason);

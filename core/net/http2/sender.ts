@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { PIECE_EARNS, type FloodGuard } from './flood-guard.js';
 import type { FrameWriter } from './frame-writer.js';
-import { DEFAULT_WINDOW, ErrorCode, Http2Error, LARGEST_WINDOW } from './protocol.js';
+import { DEFAULT_WINDOW, Http2ErrorCode, Http2Error, LARGEST_WINDOW } from './protocol.js';
 import type { ReadBuffers } from '../buffers.js';
 import type { Clock } from '../clock.js';
 
@@ -105,7 +105,7 @@ export class Sender {
   /** @throws Http2Error beyond the greatest window */
   widen(increment: number): void {
     this.#window += increment;
-    if (this.#window > LARGEST_WINDOW) throw new Http2Error(ErrorCode.FlowControlError, 'window of the connection too large');
+    if (this.#window > LARGEST_WINDOW) throw new Http2Error(Http2ErrorCode.FlowControlError, 'window of the connection too large');
     this.takeTurns();
   }
 

@@ -3,10 +3,10 @@ import { parseSource } from '../../contract/address.js';
 import { sizeOf } from '../../contract/args.js';
 import { SessionRelays, type RelayPlan } from '../../contract/stream-relays.js';
 import { fromSource } from '../../net/source-address.js';
-import type { ConnectTarget, TlsClient } from '../../net/tls-client.js';
+import type { Endpoint, TlsClient } from '../../net/tls-client.js';
 import { TlsClients, type TlsClientChoice } from '../../net/tls-clients.js';
 import type { Peer } from '../../upstream/peer.js';
-import { TargetLookups, type Target, type TargetSource } from '../../upstream/target-lookups.js';
+import { TargetLookups, type LookupTarget, type TargetSource } from '../../upstream/target-lookups.js';
 import type { Upstream } from '../../upstream/upstream.js';
 import { TcpClient } from '../client/tcp-client.js';
 import { UdpClient } from '../client/udp-client.js';
@@ -33,7 +33,7 @@ export class RelayRoute {
   constructor(
     readonly plan: RelayPlan,
     /** Undefined: it is known with the session only. */
-    readonly target: Target | undefined,
+    readonly target: LookupTarget | undefined,
     tlsClients: TlsClients,
   ) {
     this.#tls = plan.tls && tlsClients.choice(plan.tls);
@@ -57,7 +57,7 @@ export class RelayRoute {
   }
 
   /** The member with the address that the connection to it comes from (proxy_bind). */
-  sourceOf(peer: Peer, session: Session): { readonly address: ConnectTarget } {
+  sourceOf(peer: Peer, session: Session): { readonly address: Endpoint } {
     const { bind } = this.plan;
     const { address } = peer;
     const local = bind?.of(session) ?? '';

@@ -1,5 +1,5 @@
 /** Whom points on a ring belong to. */
-export interface Owner {
+export interface RingOwner {
   /** Decides between points at the same place. */
   readonly name: string;
 }
@@ -18,7 +18,7 @@ const TAIL = 64;
  * or after it in the next free entry. So finding one reads memory in one place, and adding and removing one costs the same however many
  * there are; the table grows and shrinks by one pass over it. Takes 10 to 20 bytes a point.
  */
-export class Ring<T extends Owner> {
+export class Ring<T extends RingOwner> {
   #bits = FIRST_BITS;
   /** For each entry its place, and the number of its owner, 0: free. */
   #table = tableOf(FIRST_BITS);

@@ -27,12 +27,12 @@ function storePath(): ArgType<Template, string> {
 }
 
 /** Permissions of one class of users, at their place in a mode. */
-export interface Access {
+export interface AccessRights {
   readonly class: string;
   readonly mode: number;
 }
 
-function access(): ArgType<Access> {
+function access(): ArgType<AccessRights> {
   return argType({
     kind: 'text',
     form: 'user:perms | group:perms | all:perms',

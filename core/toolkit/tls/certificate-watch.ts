@@ -6,7 +6,7 @@ const DAY = 86_400_000;
 const TYPE = 'certificate.expiring';
 
 /** The certificates of one server. */
-export interface ServedCertificates {
+export interface WatchedCertificates {
   /** Names of the server. */
   readonly names: readonly string[];
   /** Chains in PEM. */
@@ -18,18 +18,18 @@ export interface ServedCertificates {
 /** Reports current certificates that expire soon: when they take effect, and once a day. */
 export class CertificateWatch {
   /** Current certificates, and when they were checked (epoch milliseconds); 0: not yet. */
-  readonly #served = new Map<ServedCertificates, number>();
+  readonly #served = new Map<WatchedCertificates, number>();
   /** Reported certificates, and their state then. */
-  readonly #told = new Map<ServedCertificates, readonly string[]>();
+  readonly #told = new Map<WatchedCertificates, readonly string[]>();
 
   constructor(private readonly events: Events) {}
 
-  add(served: ServedCertificates): void {
+  add(served: WatchedCertificates): void {
     this.#served.set(served, 0);
   }
 
   /** It is not active any more. */
-  delete(served: ServedCertificates): void {
+  delete(served: WatchedCertificates): void {
     this.#served.delete(served);
     const subject = this.#told.get(served);
     this.#told.delete(served);
@@ -46,7 +46,7 @@ export class CertificateWatch {
     }
   }
 
-  #tell(served: ServedCertificates, now: number): void {
+  #tell(served: WatchedCertificates, now: number): void {
     const first = served.warning === 0 ? undefined : firstToEnd(served.chains);
     const ends = first?.validToDate.getTime() ?? Infinity;
     if (first === undefined || ends - now > served.warning) return;

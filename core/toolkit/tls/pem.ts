@@ -2,7 +2,7 @@ import { argType } from '../../contract/arg-type.js';
 import { file, type ConfFile } from '../../contract/file.js';
 import type { InputFile } from '../../contract/resource.js';
 import type { ArgType } from '../../contract/spec.js';
-import type { Template } from '../../contract/template.js';
+import type { EngineTemplate } from '../../contract/template.js';
 
 /** Prefix of a certificate or key that is in the configuration itself, instead of the path of a file. */
 const DATA = 'data:';
@@ -26,7 +26,7 @@ export function pem(): ArgType<ConfFile<Buffer>, string> {
 /** Certificates or a key whose place is known with each handshake or connection only. */
 export interface VariablePem<R> {
   /** The path of a file, or the text itself. */
-  readonly text: Template<R>;
+  readonly text: EngineTemplate<R>;
   readonly isData: boolean;
   /** Makes a path absolute. */
   readonly absolute: (path: string) => string;
@@ -50,7 +50,7 @@ export function pemSource<R>(): ArgType<PemSource<R>, string> {
       const isData = text.startsWith(DATA);
       if (!isData) context.names?.(text, 'conf');
       const variable: VariablePem<R> = {
-        text: context.template(isData ? text.slice(DATA.length) : text) as Template<R>,
+        text: context.template(isData ? text.slice(DATA.length) : text) as EngineTemplate<R>,
         isData,
         absolute: (path) => context.path(path, 'conf'),
       };

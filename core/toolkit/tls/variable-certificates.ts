@@ -7,11 +7,11 @@ import { digestOf } from './digest.js';
 import type { EqualTexts, VariablePem } from './pem.js';
 
 /** A chain or a key: its bytes, or what they are found by. */
-export type Source<R> = Buffer | VariablePem<R>;
+export type PemContent<R> = Buffer | VariablePem<R>;
 
 export interface SourcePair<R> {
-  readonly cert: Source<R>;
-  readonly key: Source<R>;
+  readonly cert: PemContent<R>;
+  readonly key: PemContent<R>;
 }
 
 /** Last choice with a chain in the first place. */
@@ -58,7 +58,7 @@ export class VariableCertificates<R extends object> implements CertificateChoose
   }
 
   /** @throws Error whose message is for the error log */
-  #read(source: Source<R>, subject: R, what: string): Buffer | undefined {
+  #read(source: PemContent<R>, subject: R, what: string): Buffer | undefined {
     if (Buffer.isBuffer(source)) return source;
     const { text, isData, absolute } = source;
     const value = text.of(subject);

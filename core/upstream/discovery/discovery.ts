@@ -4,7 +4,7 @@ import { familyOf, type FoundAddress } from './found-address.js';
 import type { NameQuery, ResolverChoice } from './name-query.js';
 import { LookupTurns } from './lookup-turns.js';
 import { ServiceWatch } from './service-watch.js';
-import { WatchedName, type NameFollower, type Scheduled, type Watching } from './watched-name.js';
+import { WatchedName, type NameFollower, type ScheduledLookup, type Watching } from './watched-name.js';
 
 /** Names that one resolver looks up at the same time, at most. */
 const MOST_LOOKUPS = 256;
@@ -23,7 +23,7 @@ export interface DiscoveryOptions extends Pick<Watching, 'log'> {
   /** Milliseconds of a clock that is never set. */
   readonly now?: () => number;
   readonly random?: () => number;
-  readonly schedule?: (ms: number, work: () => void) => Scheduled;
+  readonly schedule?: (ms: number, work: () => void) => ScheduledLookup;
 }
 
 /** The resolver of some upstreams, and the names that are watched through it. */
@@ -78,7 +78,7 @@ export class Discovery implements Watching {
     return this.options.random?.() ?? Math.random();
   }
 
-  schedule(ms: number, work: () => void): Scheduled {
+  schedule(ms: number, work: () => void): ScheduledLookup {
     if (this.options.schedule !== undefined) return this.options.schedule(ms, work);
     const timer = setTimeout(work, ms).unref();
     return { cancel: () => clearTimeout(timer) };

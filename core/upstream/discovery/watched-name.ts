@@ -4,7 +4,7 @@ import type { Log } from '../../contract/log.js';
 import { NameWatch, type WatchOptions } from './name-watch.js';
 
 /** Work that is to be done later. */
-export interface Scheduled {
+export interface ScheduledLookup {
   cancel(): void;
 }
 
@@ -15,7 +15,7 @@ export interface Watching {
   now(): number;
   /** [0, 1) */
   random(): number;
-  schedule(ms: number, work: () => void): Scheduled;
+  schedule(ms: number, work: () => void): ScheduledLookup;
 }
 
 /** Something that follows the records of a name. */
@@ -28,7 +28,7 @@ export interface NameFollower {
 export class WatchedName<R> {
   readonly #watch: NameWatch<R>;
   readonly #followers = new Set<NameFollower>();
-  #scheduled: Scheduled | undefined;
+  #scheduled: ScheduledLookup | undefined;
   #ended = false;
 
   /**

@@ -2,7 +2,7 @@ import { HeadEnd, parseFound } from '../../../net/http1/head-end.js';
 import { parseLoneLine, parseRequestHead } from '../../../net/http1/request-head.js';
 import type { HttpContext } from '../../request/context.js';
 import type { RequestServer } from '../../site/virtual-server.js';
-import { type FoundServer, limitsDiffer, serverOfPart, settleServer } from '../head-server.js';
+import { type MatchedServer, limitsDiffer, serverOfPart, settleServer } from '../head-server.js';
 import type { ServedListener, SocketClient } from '../socket-client.js';
 import type { ClientInput } from './client-input.js';
 
@@ -28,7 +28,7 @@ export class HeadReader {
   /** Of a rejected head: what came as its request line, for the access log. The scratch of the parser holds it if it is sound, and nothing else. */
   line = '';
   /** The server that the head is for, with the captures of its name. */
-  found: FoundServer;
+  found: MatchedServer;
   /** The search for the end of a head that came in part. */
   #search: HeadEnd | undefined = undefined;
   /** Whose limits hold until the head is whole: the default server's, or those of the server it turned out to be for. */

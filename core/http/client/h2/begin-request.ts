@@ -1,9 +1,9 @@
 import { HEAD_TOO_LARGE } from '../../../net/http1/message-head.js';
 import { parseLoneLine } from '../../../net/http1/request-head.js';
-import { ErrorCode } from '../../../net/http2/protocol.js';
+import { Http2ErrorCode } from '../../../net/http2/protocol.js';
 import { run } from '../../phases/phase-runner.js';
 import { Request } from '../../request/request.js';
-import { type FoundServer, parseForServer } from '../head-server.js';
+import { type MatchedServer, parseForServer } from '../head-server.js';
 import { rejectedRequest } from '../rejected-request.js';
 import { startRequest } from '../request-start.js';
 import type { Http2Stream } from './http2-stream.js';
@@ -19,7 +19,7 @@ export function beginRequest(stream: Http2Stream, fields: RequestFields): void {
   const text = fields.isTooLarge ? '' : fields.head();
   if (fields.malformed !== '') {
     context.log.write('info', `client sent malformed request: ${fields.malformed}, client: ${stream.client.remoteAddress}`);
-    stream.breakOff(ErrorCode.ProtocolError);
+    stream.breakOff(Http2ErrorCode.ProtocolError);
     return;
   }
   const { names } = stream.listener;
@@ -41,7 +41,7 @@ export function beginRequest(stream: Http2Stream, fields: RequestFields): void {
   }
   if (!stream.remoteEnded) stream.openBody(request, request.contentLength);
   else if (request.contentLength > 0) {
-    stream.breakOff(ErrorCode.ProtocolError);
+    stream.breakOff(Http2ErrorCode.ProtocolError);
     return;
   }
   if (rejected === 0) run(request);
@@ -56,7 +56,7 @@ function isMisdirected({ connection, client }: Http2Stream): boolean {
 }
 
 /** A head that HTTP/1 would not take either. */
-function reject(stream: Http2Stream, fields: RequestFields, found: FoundServer, code: number): void {
+function reject(stream: Http2Stream, fields: RequestFields, found: MatchedServer, code: number): void {
   const { context } = stream;
   const reason = fields.isTooLarge ? 'client sent too large request' : context.head.reason;
   parseLoneLine(context.head, fields.line.replace(/2\.0$/, '1.1'), found.server.settings.headLimits);

@@ -1,4 +1,4 @@
-import { ErrorCode, Http2Error } from '../../../net/http2/protocol.js';
+import { Http2ErrorCode, Http2Error } from '../../../net/http2/protocol.js';
 
 /** Bytes that a client may have on their way while its body is read. */
 const READING_WINDOW = 65_536;
@@ -33,7 +33,7 @@ export class BodyWindow {
   /** @throws Http2Error beyond the window */
   consume(length: number): void {
     this.#left -= length;
-    if (this.#left < -this.tolerance) throw new Http2Error(ErrorCode.FlowControlError, 'client sent more than the window of a stream');
+    if (this.#left < -this.tolerance) throw new Http2Error(Http2ErrorCode.FlowControlError, 'client sent more than the window of a stream');
   }
 
   /** @returns by how much the window is to be opened, 0: not yet */

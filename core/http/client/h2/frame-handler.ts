@@ -1,7 +1,7 @@
 import { FRAME_COST, RESET_COST } from '../../../net/http2/flood-guard.js';
 import { broken, dependency, FrameDispatcher, PRIORITY_LENGTH } from '../../../net/http2/frame-dispatcher.js';
 import { HpackDecoder } from '../../../net/http2/hpack-decoder.js';
-import { ErrorCode, Http2Error, LARGEST_WINDOW } from '../../../net/http2/protocol.js';
+import { Http2ErrorCode, Http2Error, LARGEST_WINDOW } from '../../../net/http2/protocol.js';
 import { beginRequest } from './begin-request.js';
 import type { Http2Connection } from './http2-connection.js';
 import { Http2Stream } from './http2-stream.js';
@@ -27,7 +27,7 @@ export class FrameHandler extends FrameDispatcher {
   protected receiveData(id: number, data: Buffer, flowing: number, ends: boolean): void {
     const stream = this.connection.streams.get(id);
     if (stream === undefined) this.#onClosedStream(id);
-    else if (stream.remoteEnded) stream.breakOff(ErrorCode.StreamClosed);
+    else if (stream.remoteEnded) stream.breakOff(Http2ErrorCode.StreamClosed);
     else {
       stream.remoteEnded = ends;
       if (ends || data.length >= SHORT_PIECE) stream.receive(data, flowing);
@@ -81,7 +81,7 @@ export class FrameHandler extends FrameDispatcher {
     const stream = new Http2Stream(id, connection);
     stream.remoteEnded = ends;
     connection.openStream(stream);
-    if (isSelfDependent) stream.breakOff(ErrorCode.ProtocolError);
+    if (isSelfDependent) stream.breakOff(Http2ErrorCode.ProtocolError);
     else beginRequest(stream, fields);
   }
 
@@ -90,15 +90,15 @@ export class FrameHandler extends FrameDispatcher {
     this.spend(FRAME_COST);
     if (this.connection.isLeaving || this.connection.resetStreams.has(id)) return;
     if (id > this.#openedBefore && id < this.#lastOpened) throw broken('HEADERS on a stream that was skipped');
-    throw new Http2Error(ErrorCode.StreamClosed, 'HEADERS on a closed stream');
+    throw new Http2Error(Http2ErrorCode.StreamClosed, 'HEADERS on a closed stream');
   }
 
   #trailers(stream: Http2Stream, ends: boolean, fields: RequestFields): void {
     if (stream.remoteEnded) {
-      stream.breakOff(ErrorCode.StreamClosed);
+      stream.breakOff(Http2ErrorCode.StreamClosed);
       return;
     }
-    if (!ends || fields.malformed !== '' || fields.isTooLarge) stream.breakOff(ErrorCode.ProtocolError);
+    if (!ends || fields.malformed !== '' || fields.isTooLarge) stream.breakOff(Http2ErrorCode.ProtocolError);
     else {
       const body = stream.request?.body;
       if (body !== undefined) body.trailers = fields.lines;
@@ -109,8 +109,8 @@ export class FrameHandler extends FrameDispatcher {
   protected override receivePriority(id: number, payload: Buffer): void {
     this.spend(FRAME_COST);
     if (id === 0) throw broken('PRIORITY on the connection');
-    if (payload.length !== PRIORITY_LENGTH) throw new Http2Error(ErrorCode.FrameSizeError, 'PRIORITY of a wrong length');
-    if (dependency(payload) === id) this.connection.streams.get(id)?.breakOff(ErrorCode.ProtocolError);
+    if (payload.length !== PRIORITY_LENGTH) throw new Http2Error(Http2ErrorCode.FrameSizeError, 'PRIORITY of a wrong length');
+    if (dependency(payload) === id) this.connection.streams.get(id)?.breakOff(Http2ErrorCode.ProtocolError);
   }
 
   protected receiveReset(id: number): void {
@@ -136,8 +136,8 @@ export class FrameHandler extends FrameDispatcher {
   protected receiveWindow(id: number, increment: number): void {
     const stream = this.connection.streams.get(id);
     if (stream === undefined) return;
-    if (increment === 0) stream.breakOff(ErrorCode.ProtocolError);
-    else if (stream.sendWindow + increment > LARGEST_WINDOW) stream.breakOff(ErrorCode.FlowControlError);
+    if (increment === 0) stream.breakOff(Http2ErrorCode.ProtocolError);
+    else if (stream.sendWindow + increment > LARGEST_WINDOW) stream.breakOff(Http2ErrorCode.FlowControlError);
     else {
       stream.widen(increment);
       this.connection.sender.takeTurns();

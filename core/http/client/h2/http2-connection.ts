@@ -4,7 +4,15 @@ import { FloodGuard, RESET_COST } from '../../../net/http2/flood-guard.js';
 import { FrameReader } from '../../../net/http2/frame-reader.js';
 import { FrameWriter } from '../../../net/http2/frame-writer.js';
 import { PeerSettings } from '../../../net/http2/peer-settings.js';
-import { DEFAULT_WINDOW, ErrorCode, FrameType, Http2Error, LARGEST_WINDOW, PREFACE, Setting } from '../../../net/http2/protocol.js';
+import {
+  DEFAULT_WINDOW,
+  Http2ErrorCode,
+  FrameType,
+  Http2Error,
+  LARGEST_WINDOW,
+  PREFACE,
+  Http2Setting,
+} from '../../../net/http2/protocol.js';
 import { ResetStreams } from '../../../net/http2/reset-streams.js';
 import type { Timed } from '../../../net/timers.js';
 import { LingeringClose } from '../lingering-close.js';
@@ -68,8 +76,8 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
   /** Greets the client: its preface may be here already, or follow. */
   start(): this {
     this.#writer.settings([
-      [Setting.MaxConcurrentStreams, this.maxStreams],
-      [Setting.InitialWindowSize, this.#bodyWindow],
+      [Http2Setting.MaxConcurrentStreams, this.maxStreams],
+      [Http2Setting.InitialWindowSize, this.#bodyWindow],
     ]);
     // Each stream has a window of its own; that of the connection never stops one.
     this.#writer.windowUpdate(0, LARGEST_WINDOW - DEFAULT_WINDOW);
@@ -101,7 +109,7 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
       const rest = this.#afterPreface(chunk);
       if (rest !== undefined) this.#reader.read(rest, this.#frames);
       this.#feedGathered();
-      if (this.socket.writableLength > UNREAD_LIMIT) throw new Http2Error(ErrorCode.EnhanceYourCalm, 'client reads nothing');
+      if (this.socket.writableLength > UNREAD_LIMIT) throw new Http2Error(Http2ErrorCode.EnhanceYourCalm, 'client reads nothing');
     } catch (error) {
       if (!(error instanceof Http2Error)) throw error;
       this.#fail(error.code, `client violated HTTP/2: ${error.message}`);
@@ -136,8 +144,8 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
   /** Idle for too long, silent from the start, or in the middle of a head. */
   onDeadline(): void {
     const timedOut = 'client timed out (110: Connection timed out)';
-    if (this.#prefaceSeen < PREFACE.length) this.#fail(ErrorCode.ProtocolError, `${timedOut} while waiting for the preface of HTTP/2`);
-    else if (this.#frames.isWithinBlock) this.#fail(ErrorCode.ProtocolError, `${timedOut} while reading client request headers`);
+    if (this.#prefaceSeen < PREFACE.length) this.#fail(Http2ErrorCode.ProtocolError, `${timedOut} while waiting for the preface of HTTP/2`);
+    else if (this.#frames.isWithinBlock) this.#fail(Http2ErrorCode.ProtocolError, `${timedOut} while reading client request headers`);
     else if (this.streams.size === 0) this.#leave();
   }
 
@@ -159,7 +167,7 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
     this.client.requests++;
     this.context.timers.disarm(this);
     if (this.#leaving.hasBegun) {
-      if (this.#leaving.isOverdue(this.listener.drainingTime)) this.#goAway(ErrorCode.NoError);
+      if (this.#leaving.isOverdue(this.listener.drainingTime)) this.#goAway(Http2ErrorCode.NoError);
       return;
     }
     const { settings } = this.listener.names.defaultServer.fallback;
@@ -200,7 +208,7 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
   /** The client has seen everything that was sent before the PING. */
   onPingAcknowledged(payload: Buffer): void {
     if (!this.#leaving.isConfirmedBy(payload)) return;
-    this.#goAway(ErrorCode.NoError);
+    this.#goAway(Http2ErrorCode.NoError);
     if (this.streams.size === 0) this.#end();
   }
 
@@ -213,13 +221,13 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
   resetClosed(id: number): void {
     this.onBrokenStream();
     this.resetStreams.add(id);
-    this.#reset(id, ErrorCode.StreamClosed);
+    this.#reset(id, Http2ErrorCode.StreamClosed);
   }
 
   /** Resets a stream that was never served. */
   refuse(id: number, ends: boolean): void {
     if (!ends) this.resetStreams.add(id);
-    this.#reset(id, ErrorCode.RefusedStream);
+    this.#reset(id, Http2ErrorCode.RefusedStream);
   }
 
   // For the streams.
@@ -241,7 +249,7 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
     this.scheduleFlush();
   }
 
-  reset({ id, remoteEnded }: Http2Stream, code: ErrorCode): void {
+  reset({ id, remoteEnded }: Http2Stream, code: Http2ErrorCode): void {
     if (!remoteEnded) this.resetStreams.add(id);
     this.#reset(id, code);
   }
@@ -288,7 +296,7 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
     if (seen === PREFACE.length) return chunk;
     const length = Math.min(PREFACE.length - seen, chunk.length);
     if (chunk.compare(PREFACE, seen, seen + length, 0, length) !== 0)
-      throw new Http2Error(ErrorCode.ProtocolError, 'invalid connection preface');
+      throw new Http2Error(Http2ErrorCode.ProtocolError, 'invalid connection preface');
     this.#prefaceSeen += length;
     return length < chunk.length ? chunk.subarray(length) : undefined;
   }
@@ -300,14 +308,14 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
     for (const stream of gathering) stream.feedGathered();
   }
 
-  #reset(id: number, code: ErrorCode): void {
+  #reset(id: number, code: Http2ErrorCode): void {
     if (this.#closing) return;
     this.#writer.reset(id, code);
     this.scheduleFlush();
   }
 
   /** The client violated the protocol, or is too slow: it is notified, and the connection ends. */
-  #fail(code: ErrorCode, reason: string): void {
+  #fail(code: Http2ErrorCode, reason: string): void {
     this.context.log.write('info', `${reason}, client: ${this.client.remoteAddress}, server: ${this.listener.address}`);
     this.#goAway(code);
     this.gathering = [];
@@ -317,7 +325,7 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
 
   /** Nothing is under way. */
   #leave(): void {
-    this.#goAway(ErrorCode.NoError);
+    this.#goAway(Http2ErrorCode.NoError);
     this.#end();
   }
 
@@ -327,7 +335,7 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
     this.scheduleFlush();
   }
 
-  #goAway(code: ErrorCode): void {
+  #goAway(code: Http2ErrorCode): void {
     this.#leaving.goAway(this.#frames.lastServed, code);
     this.scheduleFlush();
   }

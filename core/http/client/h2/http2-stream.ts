@@ -1,6 +1,6 @@
 import type { ClientConnection } from '../../../contract/client-connection.js';
 import { RESPONSE_EARNS } from '../../../net/http2/flood-guard.js';
-import { ErrorCode, Http2Error, LARGEST_WINDOW } from '../../../net/http2/protocol.js';
+import { Http2ErrorCode, Http2Error, LARGEST_WINDOW } from '../../../net/http2/protocol.js';
 import type { Timed } from '../../../net/timers.js';
 import type { ClientStream, RequestListener, Tunnel } from '../../request/client-stream.js';
 import type { Lender } from '../../request/lender.js';
@@ -115,7 +115,7 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
     }
     this.#last?.feed(body);
     if (body.failure === 0 && !body.endStream()) {
-      this.breakOff(ErrorCode.ProtocolError);
+      this.breakOff(Http2ErrorCode.ProtocolError);
       return;
     }
     if (!this.#stalled) this.context.timers.disarm(this);
@@ -280,7 +280,7 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
   /** @throws Http2Error FLOW_CONTROL_ERROR beyond the greatest window */
   widen(increment: number): void {
     this.sendWindow += increment;
-    if (this.sendWindow > LARGEST_WINDOW) throw new Http2Error(ErrorCode.FlowControlError, 'window of a stream too large');
+    if (this.sendWindow > LARGEST_WINDOW) throw new Http2Error(Http2ErrorCode.FlowControlError, 'window of a stream too large');
     if (this.needsWindow && this.wantsTurn) this.connection.sender.enqueue(this);
   }
 
@@ -300,7 +300,7 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
   abort(request: Request): void {
     if (request.finished) return;
     closeRequest(request);
-    this.reset(ErrorCode.InternalError);
+    this.reset(Http2ErrorCode.InternalError);
   }
 
   /** The client has reset the stream, or its connection is gone. */
@@ -313,13 +313,13 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
   }
 
   /** Resets a stream whose client broke the protocol, which is not for free. @throws Http2Error after too many of them */
-  breakOff(code: ErrorCode): void {
+  breakOff(code: Http2ErrorCode): void {
     this.connection.reset(this, code);
     this.onReset();
     this.connection.onBrokenStream();
   }
 
-  reset(code: ErrorCode): void {
+  reset(code: Http2ErrorCode): void {
     if (this.#over) return;
     this.connection.reset(this, code);
     this.#close();
@@ -329,7 +329,7 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
     const { request, context } = this;
     if (request === undefined) return;
     if (this.#lingersUntil > 0) {
-      this.reset(ErrorCode.NoError);
+      this.reset(Http2ErrorCode.NoError);
       return;
     }
     if (!this.#stalled) {
@@ -343,7 +343,7 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
       return;
     }
     context.log.write('info', 'client timed out (110: Connection timed out) while sending to client', request);
-    this.connection.reset(this, ErrorCode.Cancel);
+    this.connection.reset(this, Http2ErrorCode.Cancel);
     this.onReset();
   }
 
@@ -370,7 +370,7 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
     this.end(request);
   }
   endTunnel(request: Request, isBroken: boolean): void {
-    if (isBroken) this.reset(ErrorCode.ConnectError);
+    if (isBroken) this.reset(Http2ErrorCode.ConnectError);
     else this.end(request);
     if (!request.finished) closeRequest(request);
     this.#closeIfDone();
@@ -397,7 +397,7 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
     const last = this.#last?.retain(body, payload, borrowed, this.remoteEnded);
     if (last === 'retained') return;
     if (last === 'excess' || body.feed(payload, 0, borrowed) < payload.length) {
-      this.breakOff(ErrorCode.ProtocolError);
+      this.breakOff(Http2ErrorCode.ProtocolError);
       return;
     }
     if (this.#lingersUntil > 0) this.#letBodyCome(request);

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../net/clock.js';
 import type { FrameWriter } from '../../../net/http2/frame-writer.js';
-import { ErrorCode, Flag, FrameType } from '../../../net/http2/protocol.js';
+import { Http2ErrorCode, FrameFlag, FrameType } from '../../../net/http2/protocol.js';
 
 /** Data of a PING that requests a confirmation of the end. */
 const LEAVING_PING = 'srv-quit';
@@ -26,8 +26,8 @@ export class Leaving {
   announce(): void {
     this.hasBegun = true;
     this.#since = this.clock.now;
-    this.writer.goaway(LARGEST_STREAM, ErrorCode.NoError, '');
-    this.writer.frame(FrameType.Ping, Flag.None, 0, LEAVING_PING);
+    this.writer.goaway(LARGEST_STREAM, Http2ErrorCode.NoError, '');
+    this.writer.frame(FrameType.Ping, FrameFlag.None, 0, LEAVING_PING);
   }
 
   /** It was announced, and the client does not confirm it. @param limit milliseconds in which it may go on opening streams */
@@ -41,8 +41,8 @@ export class Leaving {
   }
 
   /** @param lastServed number of the last stream that was served, or will be */
-  goAway(lastServed: number, code: ErrorCode): void {
-    if (this.isFinal && code === ErrorCode.NoError) return;
+  goAway(lastServed: number, code: Http2ErrorCode): void {
+    if (this.isFinal && code === Http2ErrorCode.NoError) return;
     this.hasBegun = true;
     this.isFinal = true;
     this.writer.goaway(lastServed, code, '');

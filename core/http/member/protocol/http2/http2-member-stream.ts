@@ -2,12 +2,12 @@ import { NO_BODY, type AttemptHead } from '../../../../contract/member.js';
 import { BODY_NONE, parseResponseHead, responseBodyKind } from '../../../../net/http1/response-head.js';
 import { RESPONSE_EARNS } from '../../../../net/http2/flood-guard.js';
 import { OutputQueue } from '../../../../net/http2/output-queue.js';
-import { ErrorCode, Http2Error, LARGEST_WINDOW } from '../../../../net/http2/protocol.js';
+import { Http2ErrorCode, Http2Error, LARGEST_WINDOW } from '../../../../net/http2/protocol.js';
 import type { SendingStream } from '../../../../net/http2/sender.js';
 import type { Timed } from '../../../../net/timers.js';
 import type { MemberReader, MemberStream, MemberTarget } from '../../member-stream.js';
-import { STREAM_WINDOW, type MemberConnection } from './member-connection.js';
-import type { ResponseFields } from './response-fields.js';
+import { STREAM_WINDOW, type Http2MemberConnection } from './member-connection.js';
+import type { Http2ResponseFields } from './response-fields.js';
 
 /** Bytes of a body that are sent before other streams have their turn, and the longest frame of one. */
 const CHUNK = 16_384;
@@ -49,7 +49,7 @@ export class Http2MemberStream implements MemberStream, SendingStream, Timed {
   #trailers = '';
 
   constructor(
-    private readonly connection: MemberConnection,
+    private readonly connection: Http2MemberConnection,
     private readonly target: MemberTarget,
     reader: MemberReader,
   ) {
@@ -165,7 +165,7 @@ export class Http2MemberStream implements MemberStream, SendingStream, Timed {
   /** @throws Http2Error FLOW_CONTROL_ERROR beyond the greatest window */
   widen(increment: number): void {
     this.sendWindow += increment;
-    if (this.sendWindow > LARGEST_WINDOW) throw new Http2Error(ErrorCode.FlowControlError, 'window of a stream too large');
+    if (this.sendWindow > LARGEST_WINDOW) throw new Http2Error(Http2ErrorCode.FlowControlError, 'window of a stream too large');
     if (this.wantsTurn) this.connection.sender.enqueue(this);
   }
 
@@ -212,7 +212,7 @@ export class Http2MemberStream implements MemberStream, SendingStream, Timed {
     if (ends) this.#complete('');
   }
 
-  failHead({ isTooLarge, malformed }: ResponseFields): void {
+  failHead({ isTooLarge, malformed }: Http2ResponseFields): void {
     const what = isTooLarge ? 'too big header' : 'invalid header';
     const why = malformed === '' ? '' : ` (${malformed})`;
     this.fail(`upstream sent ${what} while reading response header from upstream${why}`);
@@ -221,7 +221,7 @@ export class Http2MemberStream implements MemberStream, SendingStream, Timed {
   receive(data: Buffer, flowing: number, ends: boolean): void {
     this.received += flowing + FRAME_HEAD;
     this.#window -= flowing;
-    if (this.#window < 0) throw new Http2Error(ErrorCode.FlowControlError, 'it sent more than the window of a stream');
+    if (this.#window < 0) throw new Http2Error(Http2ErrorCode.FlowControlError, 'it sent more than the window of a stream');
     if (!this.hasHead || this.#remoteEnded) {
       this.fail('upstream sent DATA without a head of a response while reading upstream');
       return;
@@ -237,7 +237,7 @@ export class Http2MemberStream implements MemberStream, SendingStream, Timed {
     else this.#grant();
   }
 
-  receiveTrailers(fields: ResponseFields, ends: boolean, length: number): void {
+  receiveTrailers(fields: Http2ResponseFields, ends: boolean, length: number): void {
     this.received += length + FRAME_HEAD;
     if (!ends || fields.malformed !== '' || fields.isTooLarge) {
       const why = fields.malformed === '' ? '' : ` (${fields.malformed})`;
@@ -286,9 +286,9 @@ export class Http2MemberStream implements MemberStream, SendingStream, Timed {
     this.#output?.clear();
     this.#releasePiece();
     if (this.id > 0 && this.connection.streams.has(this.id)) {
-      if (!this.#remoteEnded) this.connection.reset(this.id, ErrorCode.Cancel);
+      if (!this.#remoteEnded) this.connection.reset(this.id, Http2ErrorCode.Cancel);
       // The response is here, and the rest of the request is of no use (RFC 9113, 8.1).
-      else if (!this.#localEnded) this.connection.reset(this.id, ErrorCode.NoError);
+      else if (!this.#localEnded) this.connection.reset(this.id, Http2ErrorCode.NoError);
       else this.connection.flood.earn(RESPONSE_EARNS);
     }
     this.connection.exit(this);
@@ -311,7 +311,7 @@ export class Http2MemberStream implements MemberStream, SendingStream, Timed {
 
   /** RST_STREAM of the member. */
   onReset(code: number): void {
-    if (code === ErrorCode.RefusedStream) {
+    if (code === Http2ErrorCode.RefusedStream) {
       this.onRefused();
       return;
     }

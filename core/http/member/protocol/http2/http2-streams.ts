@@ -1,7 +1,7 @@
 import type { Peer } from '../../../../upstream/peer.js';
 import type { MemberReader, MemberStream, MemberStreams, MemberTarget } from '../../member-stream.js';
 import { Http2MemberStream } from './http2-member-stream.js';
-import { MemberConnection } from './member-connection.js';
+import { Http2MemberConnection } from './member-connection.js';
 import { RequestBlocks } from './request-block.js';
 
 /**
@@ -12,7 +12,7 @@ export class Http2Streams implements MemberStreams {
   readonly needsLength = false;
   readonly sharesConnections = true;
   /** Connections that carry requests, or are being opened. */
-  readonly #busy = new WeakMap<Peer, MemberConnection[]>();
+  readonly #busy = new WeakMap<Peer, Http2MemberConnection[]>();
   readonly #blocks = new RequestBlocks();
 
   open(target: MemberTarget, mayReuse: boolean, reader: MemberReader): MemberStream {
@@ -21,16 +21,16 @@ export class Http2Streams implements MemberStreams {
   }
 
   /** It takes no more streams. */
-  forget(connection: MemberConnection): void {
+  forget(connection: Http2MemberConnection): void {
     const connections = this.#busy.get(connection.peer);
     const at = connections?.indexOf(connection) ?? -1;
     if (at >= 0) connections?.splice(at, 1);
   }
 
-  #shared(target: MemberTarget): MemberConnection | undefined {
+  #shared(target: MemberTarget): Http2MemberConnection | undefined {
     for (const connection of this.#of(target.peer)) if (connection.hasRoom && connection.fits(this, target)) return connection;
     const idle = target.upstream.keepalive.take(target.peer, target.scope, target.tls);
-    if (idle instanceof MemberConnection && idle.fits(this, target)) {
+    if (idle instanceof Http2MemberConnection && idle.fits(this, target)) {
       idle.wake();
       this.#of(target.peer).push(idle);
       return idle;
@@ -40,13 +40,13 @@ export class Http2Streams implements MemberStreams {
     return undefined;
   }
 
-  #connect(target: MemberTarget): MemberConnection {
-    const connection = new MemberConnection(this, target, this.#blocks);
+  #connect(target: MemberTarget): Http2MemberConnection {
+    const connection = new Http2MemberConnection(this, target, this.#blocks);
     this.#of(target.peer).push(connection);
     return connection;
   }
 
-  #of(peer: Peer): MemberConnection[] {
+  #of(peer: Peer): Http2MemberConnection[] {
     let connections = this.#busy.get(peer);
     if (connections === undefined) this.#busy.set(peer, (connections = []));
     return connections;

@@ -3,7 +3,15 @@ import { FRAME_COST, FloodGuard } from '../../../../net/http2/flood-guard.js';
 import { FrameReader } from '../../../../net/http2/frame-reader.js';
 import { FrameWriter } from '../../../../net/http2/frame-writer.js';
 import { PeerSettings } from '../../../../net/http2/peer-settings.js';
-import { DEFAULT_WINDOW, ErrorCode, FrameType, Http2Error, LARGEST_WINDOW, PREFACE, Setting } from '../../../../net/http2/protocol.js';
+import {
+  DEFAULT_WINDOW,
+  Http2ErrorCode,
+  FrameType,
+  Http2Error,
+  LARGEST_WINDOW,
+  PREFACE,
+  Http2Setting,
+} from '../../../../net/http2/protocol.js';
 import { Sender } from '../../../../net/http2/sender.js';
 import { PeerConnection, type PeerUser } from '../../../../net/peer-connection.js';
 import type { IdleConnection } from '../../../../upstream/idle-entry.js';
@@ -29,7 +37,7 @@ const EMPTY = Buffer.alloc(0);
 const EMPTY_TABLE = '\x20';
 
 /** One HTTP/2 connection to a member (RFC 9113), which carries many requests. {@link MemberFrames} handles frames. */
-export class MemberConnection implements PeerUser, IdleConnection {
+export class Http2MemberConnection implements PeerUser, IdleConnection {
   readonly peer: Peer;
   readonly context: HttpContext;
   readonly upstream: Upstream;
@@ -141,7 +149,7 @@ export class MemberConnection implements PeerUser, IdleConnection {
     this.#isClosed = true;
     this.home.forget(this);
     if (this.isReady) {
-      this.#writer.goaway(0, ErrorCode.NoError, '');
+      this.#writer.goaway(0, Http2ErrorCode.NoError, '');
       this.#writer.flush();
     }
     this.#connection.close();
@@ -175,7 +183,7 @@ export class MemberConnection implements PeerUser, IdleConnection {
     this.scheduleFlush();
   }
 
-  reset(stream: number, code: ErrorCode): void {
+  reset(stream: number, code: Http2ErrorCode): void {
     this.#writer.reset(stream, code);
     this.scheduleFlush();
   }
@@ -262,8 +270,8 @@ export class MemberConnection implements PeerUser, IdleConnection {
     }
     this.#connection.write(PREFACE.latin1Slice());
     this.#writer.settings([
-      [Setting.EnablePush, 0],
-      [Setting.InitialWindowSize, STREAM_WINDOW],
+      [Http2Setting.EnablePush, 0],
+      [Http2Setting.InitialWindowSize, STREAM_WINDOW],
     ]);
     // Each stream has a window of its own; that of the connection never stops one.
     this.#writer.windowUpdate(0, LARGEST_WINDOW - DEFAULT_WINDOW);
@@ -276,7 +284,7 @@ export class MemberConnection implements PeerUser, IdleConnection {
     try {
       this.#reader.read(bytes, this.#frames);
       const { socket } = this.#connection;
-      if (socket.writableLength > UNREAD_LIMIT) throw new Http2Error(ErrorCode.EnhanceYourCalm, 'it reads nothing');
+      if (socket.writableLength > UNREAD_LIMIT) throw new Http2Error(Http2ErrorCode.EnhanceYourCalm, 'it reads nothing');
     } catch (error) {
       if (!(error instanceof Http2Error)) throw error;
       this.#broken(error);
@@ -351,6 +359,6 @@ export class MemberConnection implements PeerUser, IdleConnection {
 }
 
 /** One function for all connections: none makes a closure. */
-function flushConnection(connection: MemberConnection): void {
+function flushConnection(connection: Http2MemberConnection): void {
   connection.flush();
 }

@@ -3,8 +3,8 @@ import { broken, FrameDispatcher } from '../../../../net/http2/frame-dispatcher.
 import type { TableField } from '../../../../net/http2/header-table.js';
 import { HpackDecoder } from '../../../../net/http2/hpack-decoder.js';
 import type { Http2MemberStream } from './http2-member-stream.js';
-import type { MemberConnection } from './member-connection.js';
-import { ResponseFields } from './response-fields.js';
+import type { Http2MemberConnection } from './member-connection.js';
+import { Http2ResponseFields } from './response-fields.js';
 
 /** Bytes of fields for a stream that is over. */
 const CLOSED_LIMIT = 8192;
@@ -20,7 +20,7 @@ export class MemberFrames extends FrameDispatcher {
   /** How often the table had changed, where the block did not change it; else -1. */
   #recentChanges = -1;
 
-  constructor(private readonly connection: MemberConnection) {
+  constructor(private readonly connection: Http2MemberConnection) {
     super(connection, 0);
     this.#decoder = new HpackDecoder(connection.context.huffman);
   }
@@ -37,7 +37,7 @@ export class MemberFrames extends FrameDispatcher {
   protected receiveBlock(id: number, ends: boolean, block: Buffer): void {
     const stream = this.#streamOf(id);
     if (stream === undefined || stream.hasHead) {
-      const fields = new ResponseFields(stream?.headLimit ?? CLOSED_LIMIT, true);
+      const fields = new Http2ResponseFields(stream?.headLimit ?? CLOSED_LIMIT, true);
       this.#decoder.decode(block, fields);
       stream?.receiveTrailers(fields, ends, block.length);
       return;
@@ -48,7 +48,7 @@ export class MemberFrames extends FrameDispatcher {
       return;
     }
     const before = this.#decoder.changes;
-    const fields = new ResponseFields(stream.headLimit, false);
+    const fields = new Http2ResponseFields(stream.headLimit, false);
     this.#decoder.decode(block, fields);
     const { text } = fields;
     if (text === '') {

@@ -9,7 +9,7 @@ const CONNECTION_FIELDS = new Set(['connection', 'keep-alive', 'proxy-connection
 const NOT_IN_TRAILERS = new Set(['content-length', 'host', 'te', 'trailer', 'content-encoding', 'content-type', 'content-range']);
 
 /** The fields of a member's response as the decoder gives them, brought into the form of an HTTP/1 head: one parser serves both. */
-export class ResponseFields implements FieldSink {
+export class Http2ResponseFields implements FieldSink {
   /** Why they are malformed; empty: they are not. */
   malformed = '';
   /** More came than the limit allows; what came after that is not in the text. */

@@ -6,7 +6,7 @@ import { shown } from './file-errors.js';
 import type { OpenedFile } from './opened-file.js';
 
 /** The body of a response that is a file. */
-export class FileSource implements BodySource {
+export class FileBody implements BodySource {
   /** @param threads whether other threads read (`aio threads`) */
   constructor(
     private readonly file: OpenedFile,
