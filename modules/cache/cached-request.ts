@@ -221,7 +221,7 @@ export class CachedRequest {
     // Validity by status is that of the stored response.
     const configured = this.plan.validity.get(Number(stored.head.slice(9, 12))) ?? this.plan.validity.get('any') ?? 0;
     const valid = Number.isNaN(seconds) ? configured / 1000 : seconds;
-    this.stored = { ...stored, date: now, validUntil: now + valid * 1000, staleWhileRevalidate, staleIfError };
+    this.stored = { ...stored, date: now, born: now, validUntil: now + valid * 1000, staleWhileRevalidate, staleIfError };
     try {
       await this.zone.renew(this.#variantName, this.stored);
     } catch (error) {
@@ -245,6 +245,8 @@ export class CachedRequest {
       etag,
       modified,
       date: now,
+      born: now,
+      flags: 0,
       validUntil: now + seconds * 1000,
       staleWhileRevalidate,
       staleIfError,

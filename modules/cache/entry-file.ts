@@ -8,7 +8,7 @@ import type { BodySource } from '../../core/contract/http.js';
 const [openFile, statFile] = [promisify(open), promisify<number, Stats>(fstat)];
 
 const MAGIC = Buffer.from('SRVCACHE');
-const VERSION = 1;
+const VERSION = 2;
 /** Offsets in the header, whose checksum is that of all after it. */
 const At = {
   version: 8,
@@ -21,12 +21,22 @@ const At = {
   modified: 48,
   updating: 56,
   error: 60,
-  texts: 64,
+  born: 64,
+  flags: 72,
+  texts: 76,
 } as const;
 /** The first read of a file: for most of them the only one. */
 const FIRST_READ = 16_384;
 /** A header that claims to be longer is damaged. */
 const LONGEST_HEADER = 1_048_576;
+
+/** Limits of the use of a stored response: bits of {@link StoredHead.flags}. */
+export const StoredFlag = {
+  /** Never used stale (must-revalidate and the like). */
+  NeverStale: 1,
+  /** Never used without validation (no-cache). */
+  AlwaysValidated: 2,
+} as const;
 
 /** A response as it is stored, without its body. Texts are bytes as latin1. */
 export interface StoredHead {
@@ -43,6 +53,10 @@ export interface StoredHead {
   /** Epoch milliseconds when it came, and until when it is fresh. */
   readonly date: number;
   readonly validUntil: number;
+  /** Epoch milliseconds when its Age was 0: before `date` where a member or a cache before it had kept it for a while. */
+  readonly born: number;
+  /** Limits of its use, see {@link StoredFlag}. */
+  readonly flags: number;
   /** Seconds for which it may be used after that while it is renewed, and when members fail. */
   readonly staleWhileRevalidate: number;
   readonly staleIfError: number;
@@ -68,6 +82,8 @@ export function encodeHead(entry: StoredHead): Buffer {
   bytes.writeDoubleLE(entry.date, At.date);
   bytes.writeDoubleLE(entry.validUntil, At.validUntil);
   bytes.writeDoubleLE(entry.modified, At.modified);
+  bytes.writeDoubleLE(entry.born, At.born);
+  bytes.writeUInt32LE(entry.flags, At.flags);
   bytes.writeUInt32LE(entry.staleWhileRevalidate, At.updating);
   bytes.writeUInt32LE(entry.staleIfError, At.error);
   let at: number = At.texts;
@@ -106,6 +122,8 @@ export function decodeHead(bytes: Buffer): StoredHead | number | undefined {
     date: bytes.readDoubleLE(At.date),
     validUntil: bytes.readDoubleLE(At.validUntil),
     modified: bytes.readDoubleLE(At.modified),
+    born: bytes.readDoubleLE(At.born),
+    flags: bytes.readUInt32LE(At.flags),
     staleWhileRevalidate: bytes.readUInt32LE(At.updating),
     staleIfError: bytes.readUInt32LE(At.error),
   };

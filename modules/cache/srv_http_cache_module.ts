@@ -42,7 +42,7 @@ function stateOf(request: HttpRequest): CachedRequest | undefined {
     upstream_cache_key: (request) => stateOf(request)?.key,
     upstream_cache_age: (request) => {
       const stored = stateOf(request)?.stored;
-      return stored && String(Math.max(0, Math.floor((request.startTime - stored.date) / 1000)));
+      return stored && String(Math.max(0, Math.floor((request.startTime - stored.born) / 1000)));
     },
     upstream_cache_etag: (request) => stateOf(request)?.stored?.etag || undefined,
     upstream_cache_last_modified: (request) => {

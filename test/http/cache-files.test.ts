@@ -108,7 +108,18 @@ function unit(t: ExecutionContext, more: Partial<CachePath> = {}): Unit {
   return { zone, manager: new CacheManager(zone, log), folder };
 }
 
-const HEAD = { vary: '', variant: '', seed: '', etag: '', modified: NaN, validUntil: Infinity, staleWhileRevalidate: 0, staleIfError: 0 };
+const HEAD = {
+  vary: '',
+  variant: '',
+  seed: '',
+  etag: '',
+  modified: NaN,
+  born: 0,
+  flags: 0,
+  validUntil: Infinity,
+  staleWhileRevalidate: 0,
+  staleIfError: 0,
+};
 const nameOf = (at: number): string => at.toString(16).padStart(32, '0');
 
 /** Stores so many responses of 1000 bytes, one second apart. */
