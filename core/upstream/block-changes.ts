@@ -12,7 +12,7 @@ import type { LineContext } from './server-line.js';
 import type { ChosenHealth } from './member-checks.js';
 import { isSameMethod, type Methods } from './methods.js';
 import { keepaliveOf, UpstreamBlock, type BlockOptions } from './upstream-block.js';
-import type { PreparedMethod } from './upstream.js';
+import type { PreparedMethod } from './upstream-updates.js';
 import { upstreamKey } from './upstream-key.js';
 import type { ZoneChoice, ZonePlan } from './zone-plan.js';
 

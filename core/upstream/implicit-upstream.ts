@@ -25,6 +25,6 @@ export function implicitUpstream(name: string, addresses: readonly Address[], op
   if (memory === undefined) throw new Error(`no memory for upstream "${name}"`);
   const upstream = new Upstream(name, memory, options);
   const members = addresses.map((address, addressIndex) => ({ key: 1, addressIndex, address, resolved: true, name }));
-  upstream.load(members.map((member) => ({ ...member, settings: PARAMETERS, directive: undefined })));
+  upstream.updates.load(members.map((member) => ({ ...member, settings: PARAMETERS, directive: undefined })));
   return upstream;
 }

@@ -2,7 +2,9 @@ import { errorAt } from '../config/errors.js';
 import type { Tree } from '../config/tree.js';
 import type { Prepared } from '../config/change.js';
 import type { Directive, Word } from '../contract/tree.js';
-import { ZoneFull, type Upstream, type PreparedMember } from './upstream.js';
+import type { Upstream } from './upstream.js';
+import type { PreparedMember } from './upstream-updates.js';
+import { ZoneFull } from './member-set.js';
 import { ErrorCollector } from '../config/error-collector.js';
 import type { ChosenMethod } from './balancer.js';
 import type { Member } from './member.js';
@@ -146,14 +148,14 @@ function prepareStep(
   done: PreparedMember[],
 ): ServerInForce | undefined {
   if (entry !== undefined && before !== undefined && members === undefined) {
-    for (const peer of before.peers) done.push(upstream.prepareChange(peer, entry.memberLike(peer)));
+    for (const peer of before.peers) done.push(upstream.updates.prepareChange(peer, entry.memberLike(peer)));
     return { directive: entry.directive, peers: before.peers };
   }
-  for (const peer of before?.peers ?? []) done.push(upstream.prepareRemove(peer));
+  for (const peer of before?.peers ?? []) done.push(upstream.updates.prepareRemove(peer));
   if (entry === undefined || members === undefined) return undefined;
   const peers = members.flatMap((member) => {
     try {
-      const part = upstream.prepareAdd(member, pending);
+      const part = upstream.updates.prepareAdd(member, pending);
       done.push(part);
       return part.peer;
     } catch (error) {

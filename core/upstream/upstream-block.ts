@@ -3,7 +3,9 @@ import type { UpstreamConf } from '../toolkit/upstream.js';
 import { Zone } from '../zone/zone.js';
 import type { ZoneSet } from '../zone/zone-set.js';
 import type { ChosenMethod } from './balancer.js';
-import { Upstream, ZoneFull, type PreparedMember, type PreparedMethod } from './upstream.js';
+import { Upstream } from './upstream.js';
+import type { PreparedMember, PreparedMethod } from './upstream-updates.js';
+import { ZoneFull } from './member-set.js';
 import type { UpstreamOptions } from './upstream-options.js';
 import { UpstreamMemory } from './upstream-memory.js';
 import type { KeepaliveSettings } from './keepalive.js';
@@ -86,7 +88,7 @@ export class UpstreamBlock {
 
   /** Makes another balancing method ready. @throws ZoneFullError */
   prepareMethod(method: ChosenMethod | undefined): PreparedMethod {
-    const { commit, ...rest } = this.#withRoom('the balancing method', () => this.upstream.prepareMethod(method));
+    const { commit, ...rest } = this.#withRoom('the balancing method', () => this.upstream.updates.prepareMethod(method));
     return {
       ...rest,
       commit: () => {
@@ -99,7 +101,7 @@ export class UpstreamBlock {
   /** Makes the queue ready that the block has. @throws ZoneFullError */
   prepareQueue({ queue }: UpstreamConf): Pick<PreparedMember, 'commit' | 'abort'> {
     const settings = queue && { size: queue.number, timeout: queue.timeout };
-    return this.#withRoom('the queue', () => this.upstream.prepareQueue(settings));
+    return this.#withRoom('the queue', () => this.upstream.updates.prepareQueue(settings));
   }
 
   /** @throws ZoneFullError if the zone has no room for `what` */

@@ -6,6 +6,7 @@ import { QueueMemory } from './queue-memory.js';
 import { Rotation } from './rotation.js';
 import { SlowStart } from './slow-start.js';
 import { Tally } from './tally.js';
+import { readText, storeText } from './stored-text.js';
 import { numberOf, wordOf } from '../zone/offsets.js';
 
 /** A health check keeps requests from the member. */
@@ -26,7 +27,7 @@ export interface MemberSettings {
 /**
  * The members of one upstream in its zone: their records, the table that finds them by identity, the rotations. One thread owns the
  * upstream (the master, or the thread with it in private memory): it alone adds, changes and removes. All methods but `create` and `attach`
- * are called between {@link enter} and {@link leave}.
+ * are called between {@link enter} and {@link leave}, or in {@link locked}.
  */
 export class UpstreamMemory {
   readonly table: MemberTable;
@@ -90,6 +91,16 @@ export class UpstreamMemory {
     this.zone.leave();
   }
 
+  /** Calls `section` between {@link enter} and {@link leave}. */
+  locked<T>(now: number, section: (now: number) => T): T {
+    this.enter(now);
+    try {
+      return section(now);
+    } finally {
+      this.leave();
+    }
+  }
+
   /** Current members. */
   get count(): number {
     return this.zone.u32[this.#words + UpstreamW.count]!;
@@ -114,7 +125,7 @@ export class UpstreamMemory {
     const rotation = this.#rotationFor(settings);
     const record = rotation.reserve(this.#records + 1) ? slab.calloc(recordBytes(this.workers)) : 0;
     if (record === 0) return 0;
-    const text = address === undefined ? 0 : this.#keepText(address);
+    const text = address === undefined ? 0 : storeText(this.zone, address);
     const weightClass = rotation.classes.join(settings.weight * UNIT);
     if (weightClass === 0 || (text === 0 && address !== undefined)) {
       if (weightClass !== 0) rotation.classes.quit(weightClass);
@@ -276,12 +287,12 @@ export class UpstreamMemory {
   addressOf(record: number): string | undefined {
     const text = this.zone.u32[wordOf(record) + W.address]!;
     if (text === 0) return undefined;
-    return Buffer.from(this.zone.bytes.slice(text + 4, text + 4 + this.zone.u32[wordOf(text)]!)).toString();
+    return readText(this.zone, text);
   }
 
   /** Keeps another text for the other threads. False: the zone is full, and the text stays as it was. */
   setAddress(record: number, address: string): boolean {
-    const text = this.#keepText(address);
+    const text = storeText(this.zone, address);
     if (text === 0) return false;
     const { u32, slab } = this.zone;
     slab.release(u32[wordOf(record) + W.address]!);
@@ -378,15 +389,6 @@ export class UpstreamMemory {
     if (u32[words + W.address] !== 0) slab.release(u32[words + W.address]!);
     if (u32[words + W.slow] !== 0) slab.release(u32[words + W.slow]!);
     slab.release(record);
-  }
-
-  #keepText(text: string): number {
-    const bytes = Buffer.from(text);
-    const offset = this.zone.slab.alloc(4 + bytes.length);
-    if (offset === 0) return 0;
-    this.zone.u32[wordOf(offset)] = bytes.length;
-    this.zone.bytes.set(bytes, offset + 4);
-    return offset;
   }
 
   /** After a thread died inside the lock: the table is whole, everything that can be derived from it is made again. */

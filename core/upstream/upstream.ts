@@ -2,45 +2,22 @@ import type { HttpRequest } from '../contract/http.js';
 import type { StreamSession } from '../contract/stream.js';
 import { Attempts } from './attempts.js';
 import type { ClaimableUpstream } from './balanced-members.js';
-import { ModuleBalancer, type ChosenMethod } from './balancer.js';
 import { Choice } from './choice.js';
-import { formatAddress } from '../contract/address.js';
+import { Choosers, UpstreamUpdates } from './upstream-updates.js';
+import { MemberSet } from './member-set.js';
 import type { UpstreamMemory } from './upstream-memory.js';
-import { foundText } from './discovery/found-address.js';
 import { KeepalivePool } from './keepalive.js';
 import { F, Flag, W } from './layout.js';
-import { MemberBindings } from './member-bindings.js';
 import { MemberChecks } from './member-checks.js';
 import { MemberStates } from './member-states.js';
-import type { Member } from './member.js';
-import { Peer, type PeerHome } from './peer.js';
-import { RequestQueue, type QueuedUpstream, type QueueSettings } from './request-queue.js';
-import { inPieces } from './in-pieces.js';
-import { orderFor } from './method-order.js';
+import type { Peer, PeerHome } from './peer.js';
+import type { RequestQueue, QueuedUpstream } from './request-queue.js';
 import { nextPeer } from './round-robin.js';
 import type { UpstreamOptions } from './upstream-options.js';
 import { wordOf } from '../zone/offsets.js';
 
-/** Half of a change: nothing of it is active yet. Exactly one of the two is called, and neither throws. */
-export interface PreparedMember {
-  readonly peer: Peer;
-  commit(): void;
-  abort(): void;
-}
-
-export interface PreparedMethod extends Pick<PreparedMember, 'commit' | 'abort'> {
-  /** Undefined: at once. */
-  readonly ready: Promise<void> | undefined;
-}
-
 /** How long a request that began under an older configuration may choose members of an upstream that is not in the newer one. Milliseconds. */
 const GRACE = 60_000;
-
-/** Why the state of a member changes with its line. */
-const CHANGED = 'its settings were changed';
-
-/** The zone of an upstream has no room for a member. */
-export class ZoneFull extends Error {}
 
 /**
  * An upstream in one thread: chooses members and keeps account of what becomes of the requests.
@@ -52,20 +29,13 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
   readonly keepalive: KeepalivePool;
   /** Undefined: this thread checks no members. */
   readonly checks: MemberChecks | undefined;
+  readonly updates: UpstreamUpdates;
   readonly #states: MemberStates;
-  readonly #peers = new Map<number, Peer>();
+  readonly #members: MemberSet;
   /** By {@link Peer.slot}. */
-  readonly #slots: (Peer | undefined)[] = [];
-  readonly #freeSlots: number[] = [];
-  /** Undefined: the order of the upstream decides. */
-  #balancer: ModuleBalancer | undefined;
-  /** Undefined: no client is bound to a member. */
-  #bindings: MemberBindings | undefined;
+  readonly #slots: readonly (Peer | undefined)[];
+  readonly #choosers = new Choosers();
   readonly #attempts: Attempts;
-  /** Undefined: it never had one. */
-  #queue: RequestQueue | undefined;
-  /** Current members that are `down`. */
-  #down = 0;
   #lastPick = Infinity;
 
   constructor(
@@ -75,10 +45,15 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
   ) {
     this.keepalive = new KeepalivePool(options.keepalive, memory, options.worker, options.clock, options.timers);
     this.#attempts = new Attempts(memory, options.worker);
+    this.#members = new MemberSet(name, this, options.owner);
+    this.#slots = this.#members.slots;
     this.checks = this.#isMaster
       ? new MemberChecks(this, (...failure) => options.onCheckerError?.(...failure), options.earlierHealth)
       : undefined;
     this.#states = new MemberStates(this, options.watch, this.#isMaster);
+    const { keepalive, checks } = this;
+    const parts = { members: this.#members, choosers: this.#choosers, states: this.#states, keepalive, checks };
+    this.updates = new UpstreamUpdates(this, parts, options);
   }
 
   /** True if this thread changes the upstream's memory. */
@@ -88,22 +63,22 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
 
   /** Members in force. */
   get size(): number {
-    return this.#peers.size;
+    return this.#members.current.size;
   }
 
   /** Members that one request may try: current ones that are not `down` (as nginx counts its tries). */
   get tries(): number {
-    return this.#peers.size - this.#down;
+    return this.#members.current.size - this.#members.down;
   }
 
   /** Current members, in the order of their addition. */
   get peers(): Iterable<Peer> {
-    return this.#peers.values();
+    return this.#members.current.values();
   }
 
   /** @param id see {@link Peer.id} */
   peer(id: number): Peer | undefined {
-    return this.#peers.get(id);
+    return this.#members.current.get(id);
   }
 
   peerAt(record: number): Peer | undefined {
@@ -126,31 +101,31 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
   }
 
   get #choosesBySubject(): boolean {
-    return this.#balancer !== undefined || this.#bindings !== undefined;
+    return this.#choosers.balancer !== undefined || this.#choosers.bindings !== undefined;
   }
 
   /** Where requests wait for which no member can be chosen. Undefined: they do not. */
   get queue(): RequestQueue | undefined {
     const { worker } = this.options;
-    return this.#queue?.settings === undefined || worker >= this.memory.workers ? undefined : this.#queue;
+    return this.#choosers.queue?.settings === undefined || worker >= this.memory.workers ? undefined : this.#choosers.queue;
   }
 
   /** Chooses a member, which has one more request then. Undefined: none may be chosen. */
   pick(choice?: Choice): Peer | undefined {
     // Those in the queue came first.
-    return this.#queue?.isBusy === true ? undefined : this.pickNow(choice);
+    return this.#choosers.queue?.isBusy === true ? undefined : this.pickNow(choice);
   }
 
   pickNow(choice: Choice | undefined): Peer | undefined {
     if (this.now > this.#lastPick) return undefined;
-    const bound = choice && this.#bindings?.find(choice);
+    const bound = choice && this.#choosers.bindings?.find(choice);
     if (bound === undefined) return this.#balanced(choice);
     if (bound.backup) return this.#pickBackup(bound, choice);
     return this.claimBound(bound) ? bound : this.#balanced(choice);
   }
 
   #balanced(choice: Choice | undefined): Peer | undefined {
-    return this.#balancer === undefined ? this.#next(choice) : this.#balancer.pick(choice ?? new Choice(undefined));
+    return this.#choosers.balancer === undefined ? this.#next(choice) : this.#choosers.balancer.pick(choice ?? new Choice(undefined));
   }
 
   /** Clients that are bound to a backup member get it where others would get one: when no primary is left. */
@@ -191,8 +166,8 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
 
   unclaim(peer: Peer): void {
     peer.picked--;
-    this.#locked((now) => this.#attempts.cancel(peer.offset, now));
-    this.#queue?.serve();
+    this.memory.locked(this.now, (now) => this.#attempts.cancel(peer.offset, now));
+    this.#choosers.queue?.serve();
   }
 
   /** The member works: a session with it may go on for long. */
@@ -231,7 +206,7 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
     memory.leave();
     if (disabled) this.options.onUnavailable(peer, this);
     if (memory.tally.turned?.length) this.#states.tellTurned(failed ? reason : 'a request succeeded');
-    this.#queue?.serve();
+    this.#choosers.queue?.serve();
   }
 
   /** The head of a response arrived. @param headerMs since the request to the member began */
@@ -252,12 +227,12 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
 
   /** The response of this member goes to the client: its header is not sent yet. */
   responded(request: HttpRequest, peer: Peer): void {
-    this.#bindings?.responded(request, peer);
+    this.#choosers.bindings?.responded(request, peer);
   }
 
   /** The response of this member has arrived to its end. */
   completed(request: HttpRequest, peer: Peer): void {
-    this.#bindings?.completed(request, peer);
+    this.#choosers.bindings?.completed(request, peer);
   }
 
   /** The exchange is over, before {@link free}. @param responseMs since it began; -1: there was no complete response */
@@ -268,137 +243,9 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
     this.memory.leave();
   }
 
-  /** Takes in the members of an upstream that is not active yet. @throws ZoneFull */
-  load(members: readonly Member[]): readonly Peer[] {
-    return members.map((member) => {
-      const prepared = this.prepareAdd(member, false);
-      prepared.commit();
-      return prepared.peer;
-    });
-  }
-
-  /**
-   * @param pending a change of an active upstream, not an upstream that is being built
-   * @param late others carry its traffic already: it may start slowly
-   * @throws ZoneFull
-   */
-  prepareAdd(member: Member, pending: boolean, late = pending): PreparedMember {
-    const peer = this.options.owner ? this.#allocate(member) : this.#attach(member, pending);
-    this.#slots[peer.slot] = peer;
-    return {
-      peer,
-      commit: () => {
-        this.checks?.added(peer);
-        if (this.options.owner) this.#locked((now) => this.memory.link(peer.offset, now, late));
-        this.#peers.set(peer.id, peer);
-        if (peer.member.settings.down) this.#down++;
-        this.#balancer?.added(peer);
-        this.#bindings?.added(peer);
-        this.#queue?.serveSoon();
-        if (this.#isMaster) this.options.onAdded?.(peer, this);
-      },
-      abort: () => {
-        if (this.#slots[peer.slot] === peer) this.#slots[peer.slot] = undefined;
-        if (!this.options.owner) return;
-        this.#locked(() => this.memory.discard(peer.offset));
-        this.#freeSlots.push(peer.slot);
-      },
-    };
-  }
-
-  /** Other parameters for a member; record, counters and connections stay. @throws ZoneFull */
-  prepareChange(peer: Peer, member: Member): PreparedMember {
-    const { memory, options } = this;
-    const weightClass = options.owner ? this.#locked(() => memory.reserve(peer.offset, member.settings)) : 0;
-    if (options.owner && weightClass === 0) throw new ZoneFull();
-    return {
-      peer,
-      commit: () => {
-        if (options.owner)
-          this.#states.around(peer, CHANGED, () => this.#locked((now) => memory.change(peer.offset, member.settings, weightClass, now)));
-        this.#down += Number(member.settings.down) - Number(peer.member.settings.down);
-        peer.member = member;
-        this.#balancer?.changed(peer);
-        this.#bindings?.changed(peer);
-        this.#queue?.serveSoon();
-        this.checks?.changed(peer);
-      },
-      abort: () => {
-        if (options.owner) this.#locked(() => memory.cancel(member.settings, weightClass));
-      },
-    };
-  }
-
-  /** The member leaves; requests that it has go on. */
-  prepareRemove(peer: Peer): PreparedMember {
-    return {
-      peer,
-      commit: () => {
-        if (this.options.owner) {
-          this.#locked((now) => this.memory.unlink(peer.offset, now));
-          this.#freeSlots.push(peer.slot);
-          this.#states.tellTurned('no other member is left');
-        }
-        if (this.#isMaster) this.options.watch?.removed(peer, this);
-        peer.removed = true;
-        if (this.#peers.get(peer.id) === peer) {
-          this.#peers.delete(peer.id);
-          if (peer.member.settings.down) this.#down--;
-        }
-        this.#balancer?.removed(peer);
-        this.#bindings?.removed(peer);
-        this.checks?.removed(peer);
-        this.keepalive.drop(peer);
-      },
-      abort: () => {},
-    };
-  }
-
-  /**
-   * Another balancing method, which knows all members before it is active. Committed when it is `ready`, before changes of members are.
-   * @param method undefined: round robin
-   * @throws ZoneFull
-   */
-  prepareMethod(method: ChosenMethod | undefined): PreparedMethod {
-    const { memory, options } = this;
-    const order = orderFor(method);
-    if (options.owner && !this.#locked(() => memory.reserveOrder(order))) throw new ZoneFull();
-    const balancer = method?.create === undefined || options.worker < 0 ? undefined : new ModuleBalancer(this, method);
-    const bindings = method?.affinity === undefined || options.worker < 0 ? undefined : new MemberBindings(this, method.affinity);
-    const tell = (peer: Peer): void => {
-      balancer?.added(peer);
-      bindings?.added(peer);
-    };
-    return {
-      ready: balancer === undefined && bindings === undefined ? undefined : inPieces(this.peers, tell),
-      commit: () => {
-        if (options.owner) this.#locked((now) => memory.setOrder(order, now));
-        this.#balancer = balancer;
-        this.#bindings = bindings;
-      },
-      abort: () => {},
-    };
-  }
-
-  /**
-   * Lets requests wait from now on, or no more of them.
-   * @throws ZoneFull
-   */
-  prepareQueue(settings: QueueSettings | undefined): Pick<PreparedMember, 'commit' | 'abort'> {
-    const { memory, options } = this;
-    if (settings !== undefined && options.owner && !this.#locked(() => memory.queue.reserve())) throw new ZoneFull();
-    return {
-      commit: () => {
-        if (this.#queue !== undefined) this.#queue.settings = settings;
-        else if (settings !== undefined) this.#queue = new RequestQueue(settings, this, options.worker, options.clock, options.timers);
-      },
-      abort: () => {},
-    };
-  }
-
   /** The addresses that the owner found for a name: the members of key `key`. */
   addressesOf(key: number, pending: boolean): readonly string[] {
-    return this.#locked(() => {
+    return this.memory.locked(this.now, () => {
       const found: string[] = [];
       for (;;) {
         const record = this.memory.table.find(key, found.length, pending);
@@ -414,12 +261,12 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
    * @param flag {@link Flag.UNHEALTHY}, {@link Flag.CHECKING}, 0: it may get requests @param reason undefined: it is not published
    */
   turnHealth(peer: Peer, flag: number, reason: string | undefined): void {
-    this.#states.around(peer, reason, () => this.#locked((now) => this.memory.turnHealth(peer.offset, flag, now)));
+    this.#states.around(peer, reason, () => this.memory.locked(this.now, (now) => this.memory.turnHealth(peer.offset, flag, now)));
   }
 
   /** Subtracts what a worker had under way when it died. By the owner. */
   dropWorker(worker: number): void {
-    this.#locked((now) => this.memory.dropWorker(worker, now));
+    this.memory.locked(this.now, (now) => this.memory.dropWorker(worker, now));
   }
 
   /** Removed: requests that use it already may still choose members for a while. */
@@ -438,7 +285,7 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
   /** Releases the memory of an upstream that was never active. */
   discard(name: string): boolean {
     this.checks?.stop();
-    return this.#locked(() => this.memory.destroy(name));
+    return this.memory.locked(this.now, () => this.memory.destroy(name));
   }
 
   /**
@@ -446,7 +293,7 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
    * @returns true if nothing is left that this thread could free later
    */
   reap(): boolean {
-    return !this.options.owner || this.#locked(() => this.memory.reap());
+    return !this.options.owner || this.memory.locked(this.now, () => this.memory.reap());
   }
 
   /** Carries no traffic, and makes the changes that all threads see. */
@@ -465,36 +312,4 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
     memory.leave();
     return peer;
   }
-
-  #allocate(member: Member): Peer {
-    const slot = this.#freeSlots.pop() ?? this.#slots.length;
-    const record = this.#locked(() => this.memory.add(member.key, member.addressIndex, slot, member.settings, textFor(member)));
-    if (record === 0) {
-      this.#freeSlots.push(slot);
-      throw new ZoneFull();
-    }
-    return new Peer(member, record, slot, this);
-  }
-
-  #attach(member: Member, pending: boolean): Peer {
-    const record = this.#locked(() => this.memory.table.find(member.key, member.addressIndex, pending));
-    if (record === 0) throw new Error(`member ${member.name} of upstream "${this.name}" is not in its zone`);
-    return new Peer(member, record, this.memory.zone.u32[wordOf(record) + W.slot]!, this);
-  }
-
-  #locked<T>(section: (now: number) => T): T {
-    const { now } = this.options.clock;
-    this.memory.enter(now);
-    try {
-      return section(now);
-    } finally {
-      this.memory.leave();
-    }
-  }
-}
-
-/** A name is resolved once for all threads. */
-function textFor({ found, resolved, address }: Member): string | undefined {
-  if (found !== undefined) return foundText(found);
-  return resolved ? formatAddress(address) : undefined;
 }

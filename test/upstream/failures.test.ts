@@ -63,7 +63,7 @@ test('the only member is never marked as failed', (t) => {
 test('a member that becomes the only one is forgiven', (t) => {
   const { upstream } = upstreamOf([member(1), member(2)]);
   upstream.free(upstream.pick()!, true);
-  upstream.prepareRemove(upstream.peer(2)!).commit();
+  upstream.updates.prepareRemove(upstream.peer(2)!).commit();
   t.is(upstream.pick()?.id, 1);
 });
 

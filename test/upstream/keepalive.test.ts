@@ -90,7 +90,7 @@ test('what carried enough requests, is too old, or belongs to a removed member i
   clock.now += 1;
   const old = new Connection(1);
   t.false(upstream.keepalive.put(one, old, undefined));
-  upstream.prepareRemove(one).commit();
+  upstream.updates.prepareRemove(one).commit();
   const late = new Connection(1, clock.now);
   t.false(upstream.keepalive.put(one, late, undefined));
   t.deepEqual([used.open, old.open, late.open], [false, false, false]);

@@ -9,7 +9,7 @@ const BY_LOAD = { module: 'test', lines: [], order: 'load' } as const;
 
 function byLoad(...members: Parameters<typeof member>[1][]) {
   const stage = upstreamOf(members.map((settings, index) => member(index + 1, settings)));
-  stage.upstream.prepareMethod(BY_LOAD).commit();
+  stage.upstream.updates.prepareMethod(BY_LOAD).commit();
   return stage;
 }
 
@@ -67,11 +67,11 @@ test('the method changes while requests are under way, and back', (t) => {
   const { upstream, zone } = upstreamOf([member(1), member(2), member(3)]);
   const used = zone.slab.used;
   const busy = [upstream.pick()!, upstream.pick()!];
-  upstream.prepareMethod(BY_LOAD).commit();
+  upstream.updates.prepareMethod(BY_LOAD).commit();
   t.is(upstream.pick()!.id, 3);
   for (const peer of busy) upstream.free(peer, false);
   t.not(upstream.pick()!.id, 3);
-  upstream.prepareMethod(undefined).commit();
+  upstream.updates.prepareMethod(undefined).commit();
   t.deepEqual(new Set(sequence(upstream, 3)), new Set([1, 2, 3]));
   t.is(zone.slab.used, used, 'the memory of the order is given back');
 });
@@ -83,7 +83,7 @@ test('a zone without room for the order says so and goes on', (t) => {
     { zone: Zone.create('g', 65536) },
   );
   while (zone.slab.alloc(64) !== 0);
-  t.throws(() => upstream.prepareMethod(BY_LOAD));
+  t.throws(() => upstream.updates.prepareMethod(BY_LOAD));
   t.is(new Set(sequence(upstream, count)).size, count);
 });
 
@@ -112,11 +112,11 @@ test('the choice is always one of the least loaded', (t) => {
           if (peer !== undefined) upstream.free(peer, what === 'fail');
         } else if (what === 'wait') clock.now += number * 500;
         else if (what === 'add') {
-          upstream.prepareAdd(member(++last, { weight: (number % 4) + 1 }), true).commit();
+          upstream.updates.prepareAdd(member(++last, { weight: (number % 4) + 1 }), true).commit();
         } else if (some !== undefined) {
-          if (what === 'remove' && peers.length > 2) upstream.prepareRemove(some).commit();
-          else if (what === 'weight') upstream.prepareChange(some, member(some.id, { weight: (number % 5) + 1 })).commit();
-          else if (what === 'down') upstream.prepareChange(some, member(some.id, { down: number % 2 === 0 })).commit();
+          if (what === 'remove' && peers.length > 2) upstream.updates.prepareRemove(some).commit();
+          else if (what === 'weight') upstream.updates.prepareChange(some, member(some.id, { weight: (number % 5) + 1 })).commit();
+          else if (what === 'down') upstream.updates.prepareChange(some, member(some.id, { down: number % 2 === 0 })).commit();
           upstream.reap();
         }
       }
@@ -133,7 +133,7 @@ function cost(count: number): number {
     Array.from({ length: count }, (_, index) => member(index + 1, { weight: (index % 5) + 1 })),
     { zone: Zone.create('g', 65536 + count * 400) },
   );
-  upstream.prepareMethod(BY_LOAD).commit();
+  upstream.updates.prepareMethod(BY_LOAD).commit();
   let best = Infinity;
   for (let run = 0; run < 5; run++) {
     const start = performance.now();

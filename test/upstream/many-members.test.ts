@@ -1,5 +1,5 @@
 import test from 'ava';
-import { ZoneFull } from '../../core/upstream/upstream.js';
+import { ZoneFull } from '../../core/upstream/member-set.js';
 import { Zone } from '../../core/zone/zone.js';
 import { upstreamOf, member } from './upstreams.js';
 
@@ -31,9 +31,9 @@ test('choosing, adding and removing cost the same with 10 members and with 100,0
   const change = ({ upstream }: typeof small) =>
     fastest(5, () => {
       for (let key = 0; key < 200; key++) {
-        const added = upstream.prepareAdd(member(1_000_000 + key, { weight: (key % 5) + 1 }), true);
+        const added = upstream.updates.prepareAdd(member(1_000_000 + key, { weight: (key % 5) + 1 }), true);
         added.commit();
-        upstream.prepareRemove(added.peer).commit();
+        upstream.updates.prepareRemove(added.peer).commit();
       }
       upstream.reap();
     });
@@ -62,9 +62,9 @@ test('a large upstream is served in full rounds, also while members come and go'
     return chosen.size / size;
   };
   t.is(round(), 1);
-  for (let key = 1; key <= count; key += 10) upstream.prepareRemove(upstream.peer(key)!).commit();
+  for (let key = 1; key <= count; key += 10) upstream.updates.prepareRemove(upstream.peer(key)!).commit();
   upstream.reap();
-  for (let key = 0; key < 500; key++) upstream.prepareAdd(member(10_000 + key), true).commit();
+  for (let key = 0; key < 500; key++) upstream.updates.prepareAdd(member(10_000 + key), true).commit();
   t.true(round() > 0.99);
   t.true(round() > 0.99);
 });
@@ -73,7 +73,7 @@ test('a large upstream is served in full rounds, also while members come and go'
 function capacity(size: number): number {
   const { upstream } = upstreamOf([], { zone: Zone.create('g', size) });
   try {
-    for (let key = 1; ; key++) upstream.prepareAdd(member(key), true).commit();
+    for (let key = 1; ; key++) upstream.updates.prepareAdd(member(key), true).commit();
   } catch (error) {
     if (!(error instanceof ZoneFull)) throw error;
     return upstream.size;

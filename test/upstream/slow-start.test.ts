@@ -125,7 +125,7 @@ test('the shares of members are those of their present weights (plain model)', (
   fc.assert(
     fc.property(fc.array(setting, { minLength: 1, maxLength: 6 }), (settings) => {
       const { upstream, clock } = upstreamOf([member(1, { weight: 2 })], { zone: Zone.create('g', 1 << 16, { shared: true }) });
-      for (const [at, one] of settings.entries()) upstream.prepareAdd(member(at + 2, one), true).commit();
+      for (const [at, one] of settings.entries()) upstream.updates.prepareAdd(member(at + 2, one), true).commit();
       const all = [{ weight: 2, slowStart: 0 }, ...settings];
       const expected = all.map(() => 0);
       const counts = all.map(() => 0);

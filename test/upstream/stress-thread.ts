@@ -22,7 +22,7 @@ const memory = UpstreamMemory.attach(Zone.attach('g', zone), 'g');
 if (!memory) throw new Error('no upstream');
 const clock = new StandingClock();
 const upstream = new Upstream('g', memory, { clock, worker, owner: false, keepalive: DEFAULT_KEEPALIVE, onUnavailable: () => {} });
-upstream.load(Array.from({ length: members }, (_, index) => member(index + 1)));
+upstream.updates.load(Array.from({ length: members }, (_, index) => member(index + 1)));
 const random = new Random(worker + 1);
 const busy: Peer[] = [];
 const counts: number[] = Array<number>(members).fill(0);

@@ -14,7 +14,7 @@ function stage(settings: Parameters<typeof member>[1] = {}, order: 'turns' | 'lo
   const zone = Zone.create('g', 64 * 1024);
   const list = Array.from({ length: MEMBERS }, (_, index) => member(index + 1, { weight: (index % 3) + 1, ...settings }));
   const { upstream, clock } = upstreamOf(list, { zone, worker: -1 });
-  upstream.prepareMethod({ module: 'test', lines: [], order }).commit();
+  upstream.updates.prepareMethod({ module: 'test', lines: [], order }).commit();
   const start = (worker: number, requests: number, failing = 0): Worker =>
     new Worker(new URL('./stress-thread.js', import.meta.url), {
       workerData: { zone: zone.buffer as SharedArrayBuffer, members: MEMBERS, worker, requests, failing } satisfies StressData,

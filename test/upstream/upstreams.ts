@@ -75,6 +75,6 @@ export function upstreamOf(
     onUnavailable: (peer) => unavailable.push(peer.member.key),
     ...options,
   });
-  upstream.load(members);
+  upstream.updates.load(members);
   return { upstream, clock, zone, unavailable };
 }

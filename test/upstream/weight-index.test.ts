@@ -15,16 +15,16 @@ test('it finds what going through all members finds', (t) => {
         const peers = [...upstream.peers];
         const some = peers[number % Math.max(peers.length, 1)];
         if (what === 'add') {
-          const added = upstream.prepareAdd(member(++last, { weight: (number % 7) + 1 }), true);
+          const added = upstream.updates.prepareAdd(member(++last, { weight: (number % 7) + 1 }), true);
           added.commit();
           index.add(added.peer);
         } else if (some !== undefined) {
           if (what === 'remove') {
-            upstream.prepareRemove(some).commit();
+            upstream.updates.prepareRemove(some).commit();
             index.remove(some);
           } else {
             const settings = what === 'weight' ? { weight: (number % 9) + 1 } : { backup: number % 2 === 0 };
-            upstream.prepareChange(some, member(some.id, settings)).commit();
+            upstream.updates.prepareChange(some, member(some.id, settings)).commit();
             index.change(some);
           }
         }

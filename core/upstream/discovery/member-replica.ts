@@ -1,6 +1,6 @@
 import type { Peer } from '../peer.js';
 import type { ServerEntry } from '../server-line.js';
-import type { PreparedMember } from '../upstream.js';
+import type { PreparedMember } from '../upstream-updates.js';
 import type { UpstreamBlock } from '../upstream-block.js';
 import type { ChangedLine, DiscoveryMessage } from './discovery-message.js';
 import { foundRecord } from './found-records.js';
@@ -38,10 +38,10 @@ export class MemberReplica {
     for (const part of added) part.commit();
     for (const peer of among(server.peers, line.changed)) {
       const address = foundRecord(upstream.memory, entry.key, peer.member.addressIndex, false);
-      if (address !== undefined) upstream.prepareChange(peer, entry.memberAt(address)).commit();
+      if (address !== undefined) upstream.updates.prepareChange(peer, entry.memberAt(address)).commit();
     }
     const removed = new Set(among(server.peers, line.removed));
-    for (const peer of removed) upstream.prepareRemove(peer).commit();
+    for (const peer of removed) upstream.updates.prepareRemove(peer).commit();
     const peers = server.peers.filter((peer) => !removed.has(peer)).concat(added.map(({ peer }) => peer));
     block.servers.set(line.line, { ...server, peers });
   }
@@ -57,7 +57,7 @@ export class MemberReplica {
 
 function addition({ upstream }: UpstreamBlock, entry: ServerEntry, index: number, pending: boolean): PreparedMember | undefined {
   const address = foundRecord(upstream.memory, entry.key, index, pending);
-  return address && upstream.prepareAdd(entry.memberAt(address), pending);
+  return address && upstream.updates.prepareAdd(entry.memberAt(address), pending);
 }
 
 function among(peers: readonly Peer[], indexes: readonly number[]): Peer[] {

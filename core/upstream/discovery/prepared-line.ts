@@ -2,7 +2,8 @@ import type { Log } from '../../contract/log.js';
 import type { Member } from '../member.js';
 import type { Peer } from '../peer.js';
 import type { MemberWatch } from '../member-watch.js';
-import { ZoneFull, type PreparedMember } from '../upstream.js';
+import type { PreparedMember } from '../upstream-updates.js';
+import { ZoneFull } from '../member-set.js';
 import type { ServerInForce, UpstreamBlock } from '../upstream-block.js';
 import { zoneShortage } from '../zone-shortage.js';
 import type { ChangedLine } from './discovery-message.js';
@@ -60,8 +61,8 @@ export class PreparedLine {
         return [];
       }
     };
-    const added = change.added.flatMap((member) => attempt(() => upstream.prepareAdd(member, true, isBusy)));
-    const changed = change.changed.flatMap(([peer, member]) => attempt(() => upstream.prepareChange(peer, member)));
+    const added = change.added.flatMap((member) => attempt(() => upstream.updates.prepareAdd(member, true, isBusy)));
+    const changed = change.changed.flatMap(([peer, member]) => attempt(() => upstream.updates.prepareChange(peer, member)));
     reportShortage(place, added.length, missing.length);
     const members = membersAfter(place.server.peers, change, added);
     return new PreparedLine(place, members, added, changed, change.removed);
@@ -73,7 +74,7 @@ export class PreparedLine {
     const { upstream } = block;
     for (const part of [...this.added, ...this.changed]) part.commit();
     for (const { peer } of this.changed) keepRecord(peer, upstream);
-    for (const peer of this.removed) upstream.prepareRemove(peer).commit();
+    for (const peer of this.removed) upstream.updates.prepareRemove(peer).commit();
     const peers = server.peers.filter((peer) => !this.removed.includes(peer)).concat(this.added.map(({ peer }) => peer));
     block.servers.set(line.id, { ...server, peers });
   }
