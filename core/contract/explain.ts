@@ -113,7 +113,7 @@ export interface ExplainedMember {
 /** A request as an upstream would get it. */
 export interface ExplainedUpstream {
   readonly name: string;
-  /** Protocol of the members: `http`, `https`, `grpc`, `grpcs`, `fastcgi`. */
+  /** Protocol of the members: `http`, `https`, `grpc`, `grpcs`, `fastcgi`, and `tcp` of tunnels. */
   readonly scheme: string;
   readonly method: string;
   readonly uri: string;

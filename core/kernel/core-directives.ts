@@ -150,7 +150,7 @@ export const eventsDirectives = {
     in: ['events'],
     args: number({ min: 1 }),
     default: '512',
-    doc: 'Maximum number of simultaneous connections of a worker.',
+    doc: 'Maximum number of simultaneous connections of a worker, those to members included.',
   }),
   accept_mutex: directive({ in: ['events'], args: flag(), doc: 'Accepted: the kernel spreads connections over the workers.' }),
   accept_mutex_delay: directive({ in: ['events'], args: time(), doc: 'Accepted; has no effect.' }),

@@ -6,7 +6,7 @@ import { IdleClients } from './idle-clients.js';
 
 /** Counts the connections of one thread. */
 export interface ConnectionCounters {
-  /** Connections at this moment, to clients and to members of upstreams. */
+  /** Connections of clients at this moment. */
   readonly own: number;
   countAccepted(): void;
   countHandled(): void;
@@ -23,6 +23,8 @@ export class Admission {
   readonly idleClients = new IdleClients();
   readonly #descriptors: Descriptors;
   #streams = 0;
+  /** Connections to members. */
+  #members = 0;
   /** Time of the last log line about exhausted connections, by level. */
   readonly #warned = { warn: 0, alert: 0, crit: 0 };
 
@@ -44,7 +46,7 @@ export class Admission {
       this.#warn('crit', 'accept4() failed (24: Too many open files)');
       return false;
     }
-    if (counters.own >= this.limit && !this.#makeRoom()) return false;
+    if (this.#isFull && !this.#makeRoom()) return false;
     counters.countHandled();
     return true;
   }
@@ -53,9 +55,34 @@ export class Admission {
   admitSession(): boolean {
     const { counters } = this;
     counters.countAccepted();
-    if (counters.own >= this.limit && !this.#makeRoom()) return false;
+    if (this.#isFull && !this.#makeRoom()) return false;
     counters.countHandled();
     return true;
+  }
+
+  /** A connection to a member is to be opened. A text: there is no room for it. Else {@link memberClosed} has to follow. */
+  rejectMember(): string | undefined {
+    if (this.#isFull) {
+      const idle = this.idleClients.takeOldest();
+      if (idle === undefined) return this.shortage;
+      idle.drain();
+      this.#warn('warn', `${this.shortage}, reusing connections`);
+    }
+    this.#members++;
+    return undefined;
+  }
+
+  memberClosed(): void {
+    this.#members--;
+  }
+
+  /** For the log. */
+  get shortage(): string {
+    return `${this.limit} worker_connections are not enough`;
+  }
+
+  get #isFull(): boolean {
+    return this.counters.own + this.#members >= this.limit;
   }
 
   /** There is room for a request that shares its connection to a member with others: it takes a place as one with its own connection would. */
@@ -72,9 +99,8 @@ export class Admission {
   #makeRoom(): boolean {
     const idle = this.idleClients.takeOldest();
     idle?.drain();
-    const text = `${this.limit} worker_connections are not enough`;
-    if (idle === undefined) this.#warn('alert', text);
-    else this.#warn('warn', `${text}, reusing connections`);
+    if (idle === undefined) this.#warn('alert', this.shortage);
+    else this.#warn('warn', `${this.shortage}, reusing connections`);
     return idle !== undefined;
   }
 

@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net';
 import type { AcceptedConnection } from './accepted-connection.js';
-import type { Admission } from './admission.js';
 import type { ListenOptions } from './listen-options.js';
 import { Listener, type ConnectionServer } from './listener.js';
 import type { NetContext } from './net-context.js';
@@ -13,7 +12,6 @@ interface EngineConnection {
 }
 
 interface ListenerContext extends NetContext {
-  readonly admission: Pick<Admission, 'admit'>;
   readonly figures: { countClosed(): void };
 }
 

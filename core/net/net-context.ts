@@ -1,4 +1,5 @@
 import type { Log } from '../contract/log.js';
+import type { Admission } from './admission.js';
 import type { ReadBuffers } from './buffers.js';
 import type { Clock } from './clock.js';
 import type { ControlListeners } from './control-listeners.js';
@@ -12,6 +13,7 @@ export interface NetContext {
   readonly buffers: ReadBuffers;
   readonly log: Log;
   readonly idleClients: IdleClients;
+  readonly admission: Admission;
   /** Addresses that members must not have. */
   readonly controlListeners: ControlListeners;
 }

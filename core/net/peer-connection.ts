@@ -41,6 +41,8 @@ export class PeerConnection implements Timed {
   readonly memory: ReadMemory;
   #reason = '';
   #isReached = false;
+  /** It counts against worker_connections. */
+  readonly #hasPlace: boolean;
   /** Of the listeners of the control plane that it does not lead to. */
   #checkedVersion: number;
 
@@ -63,8 +65,9 @@ export class PeerConnection implements Timed {
     const address = fromSource(peer.address, source === '' ? undefined : parseSource(source));
     const target = 'path' in address ? { path: address.path } : targetOf(address);
     this.#checkedVersion = context.controlListeners.version;
-    const rejection = context.controlListeners.rejection(target);
-    if (rejection !== undefined) this.socket = new net.Socket().destroy(new ControlPlaneError(rejection));
+    const rejection = rejectionOf(context, target);
+    this.#hasPlace = rejection === undefined;
+    if (rejection !== undefined) this.socket = new net.Socket().destroy(rejection);
     else if (tls !== undefined) this.socket = tls.connect(target, peer, tlsName, preamble, () => this.#ready());
     else
       this.socket = net.connect(
@@ -148,6 +151,7 @@ export class PeerConnection implements Timed {
   close(): void {
     this.user = undefined;
     this.context.timers.forget(this);
+    if (this.#hasPlace) this.context.admission.memberClosed();
     this.memory.abandon();
     this.socket.destroy();
   }
@@ -200,7 +204,7 @@ export class PeerConnection implements Timed {
   }
 
   #reasonOf(error: NodeJS.ErrnoException & { readonly address?: string }): string {
-    if (error instanceof ControlPlaneError) return error.message;
+    if (error instanceof NotOpened) return error.message;
     // TLS has failed, although the member is reachable.
     if (this.tls !== undefined && !this.connected && error.syscall === undefined) return handshakeFailure(error);
     const own = error.syscall === 'bind' ? `bind(${error.address ?? ''})` : 'socket()';
@@ -211,6 +215,7 @@ export class PeerConnection implements Timed {
   #closed(): void {
     this.#deliverRest();
     this.context.timers.forget(this);
+    if (this.#hasPlace) this.context.admission.memberClosed();
     this.memory.abandon();
     const { user } = this;
     this.user = undefined;
@@ -220,7 +225,17 @@ export class PeerConnection implements Timed {
 }
 
 /** Of a connection that is not made; it fails as one to a member that does not listen. */
-class ControlPlaneError extends Error {}
+class NotOpened extends Error {}
+
+/** Of one for which the worker has no room. */
+class NoPlace extends NotOpened {}
+
+function rejectionOf({ controlListeners, admission }: NetContext, target: Endpoint): NotOpened | undefined {
+  const control = controlListeners.rejection(target);
+  if (control !== undefined) return new NotOpened(control);
+  const shortage = admission.rejectMember();
+  return shortage === undefined ? undefined : new NoPlace(shortage);
+}
 
 type TcpTarget = Exclude<Endpoint, { readonly path: string }>;
 
@@ -230,7 +245,7 @@ function targetOf({ host, port, localAddress, localPort }: TcpTarget): TcpTarget
 }
 
 function ownFailureOf(error: NodeJS.ErrnoException): 'alert' | 'crit' | undefined {
-  if (isOutOfDescriptors(error)) return 'alert';
+  if (error instanceof NoPlace || isOutOfDescriptors(error)) return 'alert';
   return error.syscall === 'bind' ? 'crit' : undefined;
 }
 

@@ -42,7 +42,7 @@ const member = Type.Object({
 
 const upstream = Type.Object({
   name: text,
-  scheme: Type.String({ description: 'Protocol of the members: http, https, grpc, grpcs, fastcgi.' }),
+  scheme: Type.String({ description: 'Protocol of the members: http, https, grpc, grpcs, fastcgi, and tcp of tunnels.' }),
   method: text,
   uri: text,
   version: Type.String({ description: 'Version of HTTP; empty: another protocol.' }),

@@ -258,6 +258,10 @@ test('CONNECT: a tunnel is explained, and not opened', async (t) => {
   t.deepEqual(loopback.log, ['[error] proxy_connect: destination 127.0.0.1 is not allowed']);
   t.is(tunnel('a.invalid:22').response.status, 403);
   t.throws(() => tunnel('http://a.org/'), { message: 'invalid target "http://a.org/" of CONNECT: write it like a.org:443' });
+  const passed = (await explainer(t, `${main} http { server { listen 3128; location / { tunnel_pass 10.0.0.1:7; } } }`))('a.org:443', {
+    method: 'CONNECT',
+  });
+  t.like(passed.upstream, { scheme: 'tcp', version: '' });
   t.is((await explainer(t, BACKEND))('a.org:443', { method: 'CONNECT' }).response.status, 405);
 });
 

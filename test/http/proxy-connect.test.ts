@@ -250,7 +250,7 @@ test('tunnels end with worker_shutdown_timeout', async (t) => {
     error_log logs/error.log notice;
     worker_shutdown_timeout 1s;
     worker_processes 1;
-    events { worker_connections 2; }
+    events { worker_connections 4; }
     http {
       access_log logs/access.log;
       server { listen 127.0.0.1:%%PORT_web%%; proxy_connect; proxy_connect_allow all; proxy_connect_destination allow 127.0.0.0/8; }
@@ -261,7 +261,7 @@ test('tunnels end with worker_shutdown_timeout', async (t) => {
   await tunnel(t, srv.port('web'), `127.0.0.1:${echo.port}`);
   const third = await connectRaw(t, srv.port('web'));
   await third.receiveAll();
-  await srv.waitForLog(/2 worker_connections are not enough/);
+  await srv.waitForLog(/4 worker_connections are not enough/);
   srv.signal('SIGQUIT');
   await srv.waitForLog(/gracefully shutting down/);
   first.send('still there');

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { rawBackend } from '../harness/backends.js';
+import { httpBackend, rawBackend } from '../harness/backends.js';
 import { connectRaw, get, type RawConnection } from '../harness/client.js';
 import { startSrv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
@@ -10,7 +10,7 @@ test('a worker takes no more clients than worker_connections', async (t) => {
   const silent = await rawBackend(t, () => undefined);
   const srv = await startSrv(
     t,
-    `events { worker_connections 4; }
+    `events { worker_connections 8; }
     http { server { listen 127.0.0.1:%%PORT_web%%; location / { return 200 ok; } location /slow { proxy_pass http://127.0.0.1:${silent.port}; } } }`,
     { allowCrashes: true },
   );
@@ -21,12 +21,36 @@ test('a worker takes no more clients than worker_connections', async (t) => {
   const refused = await connectRaw(t, port);
   refused.send(GET);
   t.is(await refused.receiveAll(), '');
-  await srv.waitForLog(/\[alert\] .*4 worker_connections are not enough$/m);
+  await srv.waitForLog(/\[alert\] .*8 worker_connections are not enough$/m);
   busy[0]?.socket.destroy();
   await waitFor('a free place', async () => {
     const answer = await get(port, '/').catch(() => undefined);
     return answer?.body === 'ok';
   });
+  t.pass();
+});
+
+test('connections to members take places: a request that needs one more is a 500', async (t) => {
+  const silent = await rawBackend(t, () => undefined);
+  const quick = await httpBackend(t, (_, response) => response.end('ok'));
+  const srv = await startSrv(
+    t,
+    `worker_processes 1;
+    events { worker_connections 5; }
+    http {
+      server { listen 127.0.0.1:%%PORT_web%%; location / { proxy_pass http://127.0.0.1:${silent.port}; } location /quick { proxy_pass http://127.0.0.1:${quick.port}; } }
+    }`,
+    { allowCrashes: true },
+  );
+  const port = srv.port('web');
+  const busy = await Promise.all([1, 2].map(() => connectRaw(t, port)));
+  for (const connection of busy) connection.send(GET);
+  await waitFor('both to be at work', () => silent.connections === 2);
+  t.is((await get(port, '/')).status, 500);
+  await srv.waitForLog(/\[alert\] .*5 worker_connections are not enough while connecting to upstream, client: 127\.0\.0\.1/);
+  // The place of an aborted request is free again.
+  busy[0]?.socket.destroy();
+  await waitFor('a free place', async () => (await get(port, '/quick')).status === 200);
   t.pass();
 });
 
@@ -67,7 +91,7 @@ test('idle connections give way to new clients, the longest idle first', async (
   const srv = await startSrv(
     t,
     `error_log logs/error.log warn;
-    events { worker_connections 10; }
+    events { worker_connections 11; }
     http { server { listen 127.0.0.1:%%PORT_web%%; location / { return 200 ok; } location /slow { proxy_pass http://127.0.0.1:${silent.port}; } } }`,
   );
   const port = srv.port('web');
@@ -99,5 +123,5 @@ test('idle connections give way to new clients, the longest idle first', async (
   await waitFor('the old ones to be closed', () => clients.filter((each) => !each.closed).length === 8);
   t.true(clients.slice(-8).every((each) => !each.closed));
   t.deepEqual([busy.closed, amidst.closed], [false, false], 'they are not idle');
-  await srv.waitForLog(/\[warn\] .*10 worker_connections are not enough, reusing connections/);
+  await srv.waitForLog(/\[warn\] .*11 worker_connections are not enough, reusing connections/);
 });

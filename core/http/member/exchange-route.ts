@@ -237,7 +237,7 @@ export class ExchangeRoute implements MemberRoute {
   /** For explanations. */
   #shown(request: Request): Pick<ExplainedUpstream, 'method' | 'uri' | 'version' | 'headers'> {
     const uri = upstreamTarget(request, this.plan.uri);
-    const version = this.plan.protocol === undefined ? this.plan.version : '';
+    const version = this.plan.protocol === undefined && !this.isTunnel ? this.plan.version : '';
     return { method: this.#method(request), uri, version, headers: pairsOf(this.fieldsFor(request)) };
   }
 

@@ -253,7 +253,7 @@ export class Exchange implements RequestOwner, MemberReader, QueueUser, Upstream
     }
     const { admission } = this.request.context;
     if (this.route.streams.sharesConnections && !admission.hasRoomForStream) {
-      this.#couldNotTry(attempt, 'alert', `${admission.limit} worker_connections are not enough while connecting to upstream`);
+      this.#couldNotTry(attempt, 'alert', `${admission.shortage} while connecting to upstream`);
       return;
     }
     const stream = attempt.open(peer, this.route, tls, mayReuse, this);

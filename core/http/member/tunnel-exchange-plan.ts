@@ -9,6 +9,7 @@ export function tunnelExchangePlan({ idleTimeout, ...plan }: MemberTunnelPlan): 
     ...plan,
     readTimeout: idleTimeout,
     scheme: 'http',
+    shownScheme: 'tcp',
     prefix: 'proxy_connect',
     tls: { context: {}, sendsName: false, verifies: false, verifyDepth: 0, reusesSessions: false },
     tlsName: plan.target,
