@@ -37,6 +37,7 @@ export interface FakeRequestOptions {
   /** Names in any case. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
+  readonly trailers?: Readonly<Record<string, string>>;
   /** By name, without the dollar. */
   readonly variables?: Readonly<Record<string, string>>;
   readonly connection?: Partial<ClientConnection>;
@@ -117,6 +118,7 @@ export class FakeRequest implements HttpRequest {
   readonly #aborting = new AbortController();
   readonly #endSteps: ((request: HttpRequest) => void)[] = [];
   readonly #headers: ReadonlyMap<string, string>;
+  readonly #trailers: Readonly<Record<string, string>>;
   readonly #body: Buffer;
   readonly #variables: Readonly<Record<string, string>>;
   readonly #subrequests: NonNullable<FakeRequestOptions['subrequests']>;
@@ -135,6 +137,7 @@ export class FakeRequest implements HttpRequest {
     this.scope = options.scope ?? fakeScope({});
     this.defaultType = options.defaultType ?? 'text/plain';
     this.#headers = new Map(Object.entries({ host, ...headers }).map(([name, value]) => [name.toLowerCase(), value]));
+    this.#trailers = options.trailers ?? {};
     this.#body = Buffer.from(body);
     this.#variables = options.variables ?? {};
     this.#subrequests = options.subrequests ?? {};
@@ -146,6 +149,10 @@ export class FakeRequest implements HttpRequest {
 
   headers(): [name: string, value: string][] {
     return [...this.#headers];
+  }
+
+  trailers(): [name: string, value: string][] {
+    return Object.entries(this.#trailers);
   }
 
   variable(name: string): string | undefined {

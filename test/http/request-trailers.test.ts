@@ -6,8 +6,22 @@ import test from 'ava';
 import { bodyOf, httpBackend, rawBackend } from '../harness/backends.js';
 import { exchange } from '../harness/client.js';
 import { http2Backend } from '../harness/http2-backend.js';
+import { plugin } from '../harness/plugins.js';
 import { shared } from '../harness/scope.js';
 import { startSrv } from '../harness/srv.js';
+
+/** Responds with what a module sees of the trailers of a request. */
+const MODULE = plugin('test_trailers_module', {
+  manifest: `directives: { show_trailers: directive({ in: ['location'], args: text(), inherit: 'none' }) }`,
+  body: `
+  compile(scope) {
+    if (scope.conf.show_trailers === undefined) return undefined;
+    return { content: async (request) => {
+      const { length } = await request.readBody(1000000);
+      return request.send(200, JSON.stringify({ body: String(length), trailers: Object.fromEntries(request.trailers()), framing: '' }));
+    } };
+  }`,
+});
 
 interface Seen {
   readonly body: string;
@@ -46,7 +60,7 @@ const site = shared(async (scope) => {
   });
   const srv = await startSrv(
     scope,
-    `events {} http {
+    `load_module modules/test_trailers_module.js; events {} http {
       http2 on;
       client_body_buffer_size 8k;
       proxy_pass_trailers on;
@@ -63,9 +77,11 @@ const site = shared(async (scope) => {
         location /again { proxy_pass http://first_fails; }
         location /off { proxy_pass_trailers off; proxy_pass http://127.0.0.1:${one.port}; }
         location /no-fields { proxy_pass_request_headers off; proxy_pass http://127.0.0.1:${one.port}; }
+        location /module { show_trailers all; }
         location /own-body { proxy_set_body own; proxy_pass http://127.0.0.1:${one.port}; }
       }
     }`,
+    { files: { 'modules/test_trailers_module.js': MODULE } },
   );
   return srv.port('web');
 });
@@ -132,6 +148,14 @@ for (const [name, ask] of Object.entries({ 'HTTP/1.1': overHttp1, 'HTTP/2': over
     const port = await site();
     t.like(await ask(port, '/again', 'body'), { body: '4', trailers: { 'x-sum': '42' } });
     t.like(await ask(port, '/again', LARGE), { body: String(LARGE.length), trailers: { 'x-sum': '42' } });
+  });
+
+  test(`${name}: a module sees those of a body that it has read`, async (t) => {
+    const { body, trailers } = await ask(await site(), '/module', 'body');
+    t.is(body, '4');
+    const seen = new Map(Object.entries(trailers).map(([field, value]) => [field.toLowerCase(), value]));
+    t.is(seen.get('x-sum'), '42');
+    t.is(seen.get('x_real_ip'), '192.0.2.1');
   });
 
   test(`${name}: none where they are not passed, with other bodies, over HTTP/1.0`, async (t) => {

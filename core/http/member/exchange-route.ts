@@ -15,6 +15,7 @@ import { TlsClients, type TlsClientChoice } from '../../net/tls-clients.js';
 import type { UpstreamPreview } from '../../upstream/preview.js';
 import type { Upstream } from '../../upstream/upstream.js';
 import { Exchange } from './exchange.js';
+import { fieldPairs } from '../request/head-fields.js';
 import type { Request } from '../request/request.js';
 import { type StorePlan, TemporaryPath } from '../site/temporary-path.js';
 import { BodyWait } from './body-wait.js';
@@ -238,7 +239,7 @@ export class ExchangeRoute implements MemberRoute {
   #shown(request: Request): Pick<ExplainedUpstream, 'method' | 'uri' | 'version' | 'headers'> {
     const uri = upstreamTarget(request, this.plan.uri);
     const version = this.plan.protocol === undefined && !this.isTunnel ? this.plan.version : '';
-    return { method: this.#method(request), uri, version, headers: pairsOf(this.fieldsFor(request)) };
+    return { method: this.#method(request), uri, version, headers: fieldPairs(this.fieldsFor(request)) };
   }
 
   /** A target with variables that is no upstream's name: an address, or a name that must be resolved for this request. */
@@ -262,13 +263,6 @@ export class ExchangeRoute implements MemberRoute {
 
 /** A name that is looked up when a request comes. */
 const NOT_LOOKED_UP: UpstreamPreview = { balancing: 'its address is looked up when a request comes', members: [], more: 0 };
-
-function pairsOf(fields: string): ExplainedUpstream['headers'] {
-  return fields
-    .split('\r\n')
-    .filter((field) => field !== '')
-    .map((field) => [field.slice(0, field.indexOf(':')), field.slice(field.indexOf(':') + 1).trim()] as const);
-}
 
 function rejectUnresolved(request: Request, error: unknown): Result {
   request.context.log.write('error', error instanceof Error ? error.message : String(error), request);

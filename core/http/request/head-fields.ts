@@ -33,3 +33,11 @@ export function headFieldVariable(head: RequestHead, { names }: HeadLimits, lowe
 export function headFields({ text, fields, count }: RequestHead): [name: string, value: string][] {
   return Array.from({ length: count }, (_, at) => [fieldName(text, fields, at), fieldValue(text, fields, at)]);
 }
+
+/** Names and values of field lines. */
+export function fieldPairs(lines: string): [name: string, value: string][] {
+  return lines
+    .split('\r\n')
+    .filter((line) => line !== '')
+    .map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]);
+}

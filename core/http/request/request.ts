@@ -18,7 +18,7 @@ import { readBody, storeWholeBody } from './body-reading.js';
 import { BodyStream } from './body-stream.js';
 import { runLast } from '../../run/handler-failure.js';
 import { logFailure, presentHandler } from './handler-failure.js';
-import { headField, headFields, headFieldVariable } from './head-fields.js';
+import { fieldPairs, headField, headFields, headFieldVariable } from './head-fields.js';
 import type { BodyRequest } from './request-body.js';
 import { RequestData } from './request-data.js';
 import { assertLength, assertStatus, bytesOf } from './response-arguments.js';
@@ -76,6 +76,10 @@ export class Request extends RequestData implements HttpRequest, BodyRequest {
 
   headers(): [name: string, value: string][] {
     return headFields(this.head);
+  }
+
+  trailers(): [name: string, value: string][] {
+    return fieldPairs(this.body?.trailers ?? '');
   }
 
   variable(name: string): string | undefined {
