@@ -1,4 +1,5 @@
 import { isIPv4 } from 'node:net';
+import { plainAddress } from '../contract/binary-address.js';
 import { ApiError } from '../contract/control.js';
 
 /** Fields that the guard checks. */
@@ -39,9 +40,6 @@ export class BrowserGuard {
     return this.names.some((own) => matches(own.toLowerCase(), name));
   }
 }
-
-/** A v4 address that a v6 socket shows in v6 form. */
-const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/, '');
 
 /** The host of `host:port`, an IPv6 address in its brackets. */
 function hostName(host: string): string {

@@ -6,6 +6,27 @@ export function binaryAddress(address: string): string {
   return address.includes(':') && address !== 'unix:' ? ipv6Bytes(address) : address;
 }
 
+/** In front of the bytes of an IPv4 address in IPv6 form (RFC 4291, 2.5.5.2). */
+const MAPPED_V4 = `${'\0'.repeat(10)}\xff\xff`;
+
+/** {@link binaryAddress}; of an IPv4 address in IPv6 form, in any spelling, the 4 bytes of the IPv4 address: the system connects to that. */
+export function plainBytes(address: string): string {
+  const bytes = binaryAddress(address);
+  return bytes.length === 16 && bytes.startsWith(MAPPED_V4) ? bytes.slice(MAPPED_V4.length) : bytes;
+}
+
+/** The IPv4 address that an IPv6 address is another form of, in any spelling, or the same text. */
+export function plainAddress(address: string): string {
+  if (!address.includes(':')) return address;
+  const bytes = plainBytes(address);
+  return bytes.length === 4 ? ipv4Text(bytes) : address;
+}
+
+/** The text of 4 bytes: `127.0.0.1`. */
+export function ipv4Text(bytes: string): string {
+  return [...Buffer.from(bytes, 'latin1')].join('.');
+}
+
 function ipv4Bytes(address: string): string {
   let bytes = '';
   let value = 0;

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import type { Address } from '../contract/address.js';
-import { binaryAddress } from '../contract/binary-address.js';
+import { plainBytes } from '../contract/binary-address.js';
 import { ControlPlaneGuard } from '../contract/control-plane-guard.js';
 import { isLocalAddress } from './local-address.js';
 import type { Endpoint } from './tls-client.js';
@@ -31,7 +31,6 @@ const REJECTION = 'connect() rejected: the control plane of this server listens 
 
 const ANY_V4 = '\0'.repeat(4);
 const ANY_V6 = '\0'.repeat(16);
-const MAPPED_V4 = `${'\0'.repeat(10)}\xff\xff`;
 
 /**
  * Where the control plane listens, in memory that all threads of the data plane share: a connection to a member is never one to the API, which
@@ -111,12 +110,6 @@ function accepts(listener: ControlListener, bytes: string, host: string): boolea
 }
 
 const isLocal = (bytes: string, host: string): boolean => bytes === ANY_V4 || bytes === ANY_V6 || isLocalAddress(host);
-
-/** An IPv4 address in the form of IPv6 reaches what listens on the IPv4 address. */
-function plainBytes(host: string): string {
-  const bytes = binaryAddress(host);
-  return bytes.length === 16 && bytes.startsWith(MAPPED_V4) ? bytes.slice(12) : bytes;
-}
 
 /** Whatever the path is called: through links, relative, with dots. */
 function isSameFile(listening: string | undefined, target: string): boolean {

@@ -1,11 +1,12 @@
 import { networkInterfaces } from 'node:os';
+import { plainAddress } from '../contract/binary-address.js';
 import { UdpSocket, type DatagramReceiver } from './udp/udp-socket.js';
 
 const NO_RECEIVER: DatagramReceiver = { onDatagram: () => undefined, onSocketError: () => undefined };
 
 /** True if connections to an address end on this machine. Some system calls: not for what happens often. */
 export function isLocalAddress(host: string): boolean {
-  const plain = host.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '').split('%', 1)[0] ?? '';
+  const plain = plainAddress(host).split('%', 1)[0] ?? '';
   if (plain.startsWith('127.')) return true;
   const listed = Object.values(networkInterfaces()).some((addresses) => addresses?.some(({ address }) => address === plain));
   return listed || isOwnSource(plain);

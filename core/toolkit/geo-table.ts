@@ -1,11 +1,9 @@
 import { isIP } from 'node:net';
-import { binaryAddress } from '../contract/binary-address.js';
+import { plainBytes } from '../contract/binary-address.js';
 import { Intervals, type Interval } from './geo-intervals.js';
 
 /** 255.255.255.255: what nginx takes for everything that is not an address. */
 const NO_ADDRESS = '\xff\xff\xff\xff';
-/** In front of the bytes of an IPv4 address in IPv6 form (RFC 4291, 2.5.5.2). */
-const MAPPED = `${'\0'.repeat(10)}\xff\xff`;
 
 /** The values of one `geo` block by address. */
 export class GeoTable {
@@ -23,9 +21,8 @@ export class GeoTable {
   }
 
   find(address: string): string {
-    const bytes = isIP(address) === 0 ? NO_ADDRESS : binaryAddress(address);
+    const bytes = isIP(address) === 0 ? NO_ADDRESS : plainBytes(address);
     if (bytes.length === 4) return this.#ipv4.find(bytes) ?? this.fallback;
-    if (bytes.startsWith(MAPPED)) return this.#ipv4.find(bytes.slice(MAPPED.length)) ?? this.fallback;
     return (this.#ipv6 === undefined ? this.#ipv4.find(NO_ADDRESS) : this.#ipv6.find(bytes)) ?? this.fallback;
   }
 }

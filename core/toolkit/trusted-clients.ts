@@ -1,4 +1,5 @@
 /** Clients that are trusted, by address or by name: `set_real_ip_from`. */
+import { plainAddress } from '../contract/binary-address.js';
 import { argType } from '../contract/arg-type.js';
 import { parseClients, parseNetwork, type Clients } from '../contract/network.js';
 import type { BlockScope } from '../contract/scope.js';
@@ -73,5 +74,5 @@ export class TrustedNames {
 class NamedHost {
   addresses: ReadonlySet<string> = new Set();
 
-  readonly isTrusted: Clients = (address) => this.addresses.has(address.startsWith('::ffff:') ? address.slice(7) : address);
+  readonly isTrusted: Clients = (address) => this.addresses.has(plainAddress(address));
 }

@@ -1,8 +1,9 @@
+import { plainAddress } from '../../core/contract/binary-address.js';
 import { argType } from '../../core/contract/arg-type.js';
 import { choice, rest } from '../../core/contract/args.js';
 import { clients, type Clients } from '../../core/contract/network.js';
 import { ArgError, directive } from '../../core/contract/spec.js';
-import { plainAddress, type SpecialAddresses } from './special-addresses.js';
+import type { SpecialAddresses } from './special-addresses.js';
 
 const network = clients({ all: true });
 

@@ -1,6 +1,6 @@
 import { BlockList, isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { binaryAddress } from '../../core/contract/binary-address.js';
+import { binaryAddress, ipv4Text } from '../../core/contract/binary-address.js';
 
 /**
  * Networks without servers on the Internet: the networks of IANA's registries of special-purpose addresses that are not globally
@@ -39,7 +39,6 @@ const SPECIAL_IPV6 = [
 /** Milliseconds for which the addresses of this machine are remembered. */
 const OWN_TRUST = 10_000;
 /** Bytes in front of an IPv4 address: mapped (RFC 4291), and translated (RFC 6052). After them in 6to4 (RFC 3056). */
-const MAPPED = `${'\0'.repeat(10)}\xff\xff`;
 const TRANSLATED = `\0\x64\xff\x9b${'\0'.repeat(8)}`;
 const SIX_TO_FOUR = '\x20\x02';
 
@@ -77,19 +76,9 @@ export class SpecialAddresses {
   }
 }
 
-/** The IPv4 address that an IPv6 address is another form of, or the same address: the system connects to the former. */
-export function plainAddress(address: string): string {
-  const bytes = binaryAddress(address);
-  return bytes.length === 16 && bytes.startsWith(MAPPED) ? ipv4Text(bytes.slice(12)) : address;
-}
-
 /** The IPv4 address that packets to an IPv6 address are translated for, or tunnelled to. */
 function innerAddress(address: string): string | undefined {
   const bytes = binaryAddress(address);
   if (bytes.startsWith(TRANSLATED)) return ipv4Text(bytes.slice(12));
   return bytes.startsWith(SIX_TO_FOUR) ? ipv4Text(bytes.slice(2, 6)) : undefined;
-}
-
-function ipv4Text(bytes: string): string {
-  return [...Buffer.from(bytes, 'latin1')].join('.');
 }

@@ -22,6 +22,8 @@ const TARGETS = {
   wideOther: 'http://127.0.0.77:%%PORT_wide%%',
   wide6: 'http://[::1]:%%PORT_wide6%%',
   wide6any: 'http://[::]:%%PORT_wide6%%',
+  wideMapped: 'http://[::ffff:127.0.0.1]:%%PORT_wide%%',
+  bothMapped: 'http://[::ffff:7f00:5]:%%PORT_both%%',
   both: 'http://127.0.0.9:%%PORT_both%%',
   socket: 'http://unix:%%PREFIX%%/api.sock:',
   dots: 'http://unix:%%PREFIX%%/logs/../api.sock:',
@@ -51,7 +53,8 @@ const site = shared((scope): Promise<Node> => {
       location = /neighbour { proxy_pass http://127.0.0.5:%%PORT_wide6%%; }
       location = /loopback { proxy_pass http://127.0.0.2:%%PORT_api%%; }
       location / { proxy_pass http://demo; }`,
-    stream: `server { listen 127.0.0.1:%%PORT_stream%%; proxy_pass 127.0.0.1:%%PORT_api%%; }`,
+    stream: `server { listen 127.0.0.1:%%PORT_stream%%; proxy_pass 127.0.0.1:%%PORT_api%%; }
+      server { listen 127.0.0.1:%%PORT_mapped%%; proxy_pass [::ffff:127.0.0.5]:%%PORT_wide%%; }`,
   });
 });
 
@@ -76,6 +79,7 @@ test.serial('neither streams nor CONNECT lead to the control plane', async (t) =
   const { srv } = await site();
   const request = `GET /api/v1/kv HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
   t.is(await exchange(t, srv.port('stream'), request), '');
+  t.is(await exchange(t, srv.port('mapped'), request), '');
   const host = `127.0.0.1:${srv.port('api')}`;
   const response = await exchange(t, srv.port('connect'), `CONNECT ${host} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
   t.regex(response, /^HTTP\/1\.1 502 /);

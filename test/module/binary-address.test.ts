@@ -1,5 +1,5 @@
 import test from 'ava';
-import { binaryAddress } from '../../core/contract/binary-address.js';
+import { binaryAddress, plainAddress } from '../../core/contract/binary-address.js';
 
 for (const [address, hex] of [
   ['127.0.0.1', '7f000001'],
@@ -18,3 +18,16 @@ for (const [address, hex] of [
 test('a unix socket is its name', (t) => {
   t.is(binaryAddress('unix:'), 'unix:');
 });
+
+for (const [address, plain] of [
+  ['10.0.0.1', '10.0.0.1'],
+  ['::ffff:10.0.0.1', '10.0.0.1'],
+  ['::ffff:a00:1', '10.0.0.1'],
+  ['0:0:0:0:0:FFFF:0a00:0001', '10.0.0.1'],
+  ['::1', '::1'],
+  ['::10.0.0.1', '::10.0.0.1'],
+  ['unix:', 'unix:'],
+] as const)
+  test(`the plain form of ${address}`, (t) => {
+    t.is(plainAddress(address), plain);
+  });

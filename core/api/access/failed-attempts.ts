@@ -1,4 +1,4 @@
-import { binaryAddress } from '../../contract/binary-address.js';
+import { binaryAddress, plainAddress } from '../../contract/binary-address.js';
 import { isIPv6 } from 'node:net';
 
 /** Client addresses that are remembered; of more, the one that failed first is forgotten. */
@@ -60,6 +60,6 @@ export class FailedAttempts {
 
 /** A v4 client of a v6 socket is a v4 client. */
 function keyOf(address: string): string {
-  const plain = address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/, '');
+  const plain = plainAddress(address);
   return isIPv6(plain) ? binaryAddress(plain).slice(0, V6_PREFIX) : plain;
 }
