@@ -62,7 +62,7 @@ export function runModule(
   }
   const construct = (): object => services.construct(moduleClass, PLACES[role], own);
   const instance: HttpModule & Lifecycle = constructOrClose(() => limited(construct), belongings);
-  const hooks = limitedHooks(instance, limited);
+  const hooks = limitedHooks(instance, declaration.kind, limited);
   const { isShipped } = module;
   const life = new ModuleLife(name, hooks, isShipped ? undefined : guard, tasks, belongings, log);
   const resourceLimits = isShipped ? undefined : { call: resourceLimit.run, ready: (ready: Promise<void>) => readyInTime(name, ready) };

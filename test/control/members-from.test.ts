@@ -220,3 +220,19 @@ for (const [what, load, lines, message] of rejected) {
     t.regex(stderr, message);
   });
 }
+
+for (const load of [`include conf/api.conf; ${LOAD}`, `${LOAD} include conf/api.conf;`])
+  test(`a source is found in whatever order modules are loaded: ${load}`, async (t) => {
+    const lines = 'zone a 64k; server a members_from=file:lists/a.json;';
+    const { code, stderr } = await check(t, `${load} events {} http { upstream a { ${lines} } }`, { 'lists/a.json': '[]' });
+    t.is(code, 0, stderr);
+  });
+
+test('a source that no module has is reported, also beside the member API', async (t) => {
+  const { code, stderr } = await check(
+    t,
+    'include conf/api.conf; events {} http { upstream a { zone a 64k; server a members_from=other:x; } }',
+  );
+  t.is(code, 1);
+  t.regex(stderr, /unknown source "other:x" in "members_from"/);
+});

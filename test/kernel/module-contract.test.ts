@@ -26,6 +26,15 @@ const IS_LOADED: readonly (readonly [what: string, source: PluginSource])[] = [
       imports: `import { template } from 'srv/module/args.js';`,
     },
   ],
+  [
+    'actions with the names of hooks',
+    {
+      kind: 'core',
+      imports: `import { action } from 'srv/module/control.js';`,
+      body: `compile() {} members() {}
+        static { for (const name of ['compile', 'members']) action('acme.' + name)(this.prototype, name); }`,
+    },
+  ],
 ];
 
 for (const [what, source] of IS_LOADED) {
@@ -239,7 +248,7 @@ const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason
     'unknown hook "variable"',
     'did you mean "variables"? If not, choose another name',
   ],
-  ...(['compile', 'compileServer', 'balancer'] as const).map((hook): (typeof IS_REFUSED)[number] => [
+  ...(['compile', 'compileServer', 'balancer', 'members'] as const).map((hook): (typeof IS_REFUSED)[number] => [
     `a hook of HTTP modules in another one: ${hook}`,
     { kind: 'core', body: `${hook}() {}` },
     `"${hook}" is a hook of HTTP modules, this is a coreModule`,
