@@ -1,15 +1,11 @@
 import { release, type } from 'node:os';
 import { dirname } from 'node:path';
-import type { Predecessor } from '../upgrade/predecessor.js';
-import type { Program } from '../upgrade/program.js';
 import type { CarriedState } from '../zone/carried-state.js';
-import { ConfigTree, type IdSource } from '../config/tree.js';
-import { encodeTree } from '../config/tree-codec.js';
+import { ConfigTree } from '../config/tree.js';
 import type { ParsedText } from '../config/parser.js';
 import { apiFolders, type FileFolders } from '../changes/api-files.js';
 import { effectiveTree } from '../changes/effective-tree.js';
-import type { Transact } from '../api/action-server.js';
-import { assertHeapRoom, workerHeapSize } from '../changes/heap-room.js';
+import { assertHeapRoom } from '../changes/heap-room.js';
 import { EventRecord } from '../api/event-record.js';
 import { StoredAddresses } from '../changes/found-table.js';
 import { toldEverywhere } from '../changes/in-force.js';
@@ -21,8 +17,6 @@ import { FIGURES_SIZE } from '../http/request/figures.js';
 import { assemble, type Assembly } from '../kernel/assembly.js';
 import type { MainConf } from '../kernel/core-directives.js';
 import { checkWithHelpers } from '../kernel/helper-configurations.js';
-import { helperFile } from '../kernel/helper-file.js';
-import type { Installation } from '../kernel/installation.js';
 import { ControlListeners } from '../net/control-listeners.js';
 import { Resolver } from '../net/dns/resolver.js';
 import type { Crew } from '../upstream/discovery/discovered-members.js';
@@ -31,11 +25,8 @@ import { MasterChannels } from '../kernel/channel-hub.js';
 import { Instance } from '../kernel/instance.js';
 import { outdatedCode } from '../kernel/outdated-code.js';
 import { newSecret } from '../kernel/server-info.js';
-import { loadModuleLines } from '../kernel/load-modules.js';
-import { readConfiguration, type ConfigurationSource } from '../kernel/read-configuration.js';
+import { readConfiguration } from '../kernel/read-configuration.js';
 import { readSettings } from '../kernel/settings.js';
-import type { ErrorLog } from '../log/error-log.js';
-import type { AppendedLogFiles } from '../log/log-files.js';
 import { EventLog } from '../contract/events.js';
 import { ConfigurationHistory } from '../contract/history.js';
 import { ServerInfo } from '../contract/server-info.js';
@@ -43,11 +34,10 @@ import { ServerStatus } from '../contract/server-status.js';
 import { KeyValue } from '../contract/key-value.js';
 import { Transactions } from '../contract/transactions.js';
 import { ModuleStorages } from '../changes/module-storage.js';
-import type { WorkerStart, WorkerState } from '../worker/protocol.js';
 import { ZoneSet } from '../zone/zone-set.js';
-import { ControlLink } from './control-link.js';
-import type { HelperStart } from '../helper/helper-start.js';
-import { HelperSet } from './helper-set.js';
+import { ControlProcesses } from './control-processes.js';
+import type { HelperSet } from './helper-set.js';
+import type { MasterOptions } from './master-options.js';
 import { showStaged } from './staged-services.js';
 import { openChanges, type Changes } from './open-changes.js';
 import { MasterStatus } from './status.js';
@@ -56,30 +46,8 @@ import { ReloadRecord } from './reload-record.js';
 import { Takeover } from './takeover.js';
 import { Upgrade } from './upgrade.js';
 import { applyProcessSettings, warnOfUser } from './process-settings.js';
-import type { MasterParent } from './master-parent.js';
+import { WorkerSupply } from './worker-supply.js';
 import { WorkerPool } from './worker-pool.js';
-
-export interface MasterOptions {
-  readonly installation: Installation;
-  readonly prefix: string;
-  readonly source: ConfigurationSource;
-  readonly ids: IdSource;
-  /** Places of shared state: of workers, and the last one of the program that this one replaces. */
-  readonly places: number;
-  readonly errorLog: string;
-  readonly log: ErrorLog;
-  readonly files: AppendedLogFiles;
-  /** Says why a configuration is refused, and returns it as the start would say it. */
-  readonly report: (failure: unknown) => string;
-  /** A process with more rights than this one. Undefined: there is none. */
-  readonly parent?: MasterParent | undefined;
-  /** The server that this one replaces. */
-  readonly predecessor?: Predecessor | undefined;
-  /** Called when this server serves, before the one that it replaces ends. */
-  readonly takesOver?: () => Promise<void>;
-  /** Starts the program again, with these descriptors. */
-  readonly startProgram: (environment: Readonly<Record<string, string>>, descriptors: readonly number[]) => Program;
-}
 
 /** The main thread of a server: configuration, worker threads, helper processes. */
 export class Master {
@@ -90,16 +58,14 @@ export class Master {
   readonly #figures = new SharedArrayBuffer(FIGURES_SIZE);
   readonly #controlListeners = new ControlListeners();
   readonly #workers: WorkerPool;
-  readonly #helpers: HelperSet;
-  readonly #link: ControlLink;
+  readonly #supply: WorkerSupply;
+  readonly #control: ControlProcesses;
   readonly #events = new EventRecord(() => this.#nodeName);
   readonly #channels = new MasterChannels((channel, data) => this.#tellWorkers(channel, data));
   readonly #status: MasterStatus;
   #store: Store | undefined;
   #changes: Changes | undefined;
   readonly #identity: ProcessFiles;
-  /** Path of the socket of the broker. */
-  #busSocket: string | undefined;
   #running = false;
   readonly #secret: Uint8Array;
   readonly #takeover: Takeover | undefined;
@@ -134,9 +100,23 @@ export class Master {
     this.#instance.services.provide(EventLog, this.#events);
     this.#identity = new ProcessFiles(options.parent, log);
     this.#signals = new ReloadRecord((state) => this.#identity.writeReloadState(state), log);
-    this.#helpers = new HelperSet(log, this.#events, () => this.#controlListens(), options.parent);
-    const transact: Transact = (calls, context) => this.#queue.together(calls, context);
-    this.#link = new ControlLink(log, this.#events, transact, this.#instance);
+    this.#control = new ControlProcesses({
+      options,
+      instance: this.#instance,
+      events: this.#events,
+      transact: (calls, context) => this.#queue.together(calls, context),
+      listeners: this.#controlListeners,
+      takeover: this.#takeover,
+    });
+    this.#supply = new WorkerSupply({
+      options,
+      instance: this.#instance,
+      zones: this.#zones,
+      channels: this.#channels,
+      keyValue: () => this.#changes?.keyValue,
+      shared: { figures: this.#figures, control: this.#controlListeners.memory, secret: this.#secret },
+      takesOver: this.#takeover !== undefined,
+    });
     this.#workers = new WorkerPool({
       log,
       events: this.#events,
@@ -145,13 +125,13 @@ export class Master {
       places: places - 1,
       release: (place) => this.#assembly.dropWorker(place),
       requestsOf: (place) => this.#assembly.requestsOf(place),
-      heapSize: () => this.#heapSize(),
+      heapSize: () => this.#supply.heapSize,
       joining: (join) => this.#queue.between(join),
       sockets,
-      start: (index, place) => this.#workerStart(index, place),
-      state: () => this.#workerState(),
+      start: (index, place) => this.#supply.start(index, place),
+      state: () => this.#supply.state(),
     });
-    this.#status = new MasterStatus(this.#workers, this.#helpers, this.#zones);
+    this.#status = new MasterStatus(this.#workers, this.helpers, this.#zones);
     this.#instance.services.provide(ServerStatus, this.#status);
   }
 
@@ -174,7 +154,7 @@ export class Master {
   }
 
   get helpers(): HelperSet {
-    return this.#helpers;
+    return this.#control.helpers;
   }
 
   /** Where the server listens. */
@@ -195,8 +175,8 @@ export class Master {
     log.write('notice', `srv/${installation.version}, Node.js ${process.versions.node}`);
     log.write('notice', `OS: ${type()} ${release()}`);
     applyProcessSettings(main, log);
-    this.#guardControlPlane();
-    await this.#workers.start(this.#workerCount(), () => this.#takeover?.catchUp());
+    this.#control.guard();
+    await this.#workers.start(this.#supply.count(), () => this.#takeover?.catchUp());
     try {
       await commitJournal();
     } catch (error) {
@@ -239,10 +219,10 @@ export class Master {
       this.#status.reloaded();
       if (this.ending) return 'srv: [error] the server is ending\n';
       this.#limitOldRequests(timeout);
-      const failures = await this.#workers.resize(this.#workerCount(), timeout);
+      const failures = await this.#workers.resize(this.#supply.count(), timeout);
       await this.#identity.move(this.main.pid);
       await this.#followHelpers();
-      this.#helpers.reload();
+      this.helpers.reload();
       log.write('notice', 'reconfigured');
       return failures.map((failure) => `srv: [emerg] ${failure}\n`).join('');
     } catch (error) {
@@ -258,7 +238,7 @@ export class Master {
     await this.#prepareAsRoot();
     for (const failure of files.reopen()) log.write('emerg', failure.message);
     this.#workers.reopenLogs();
-    this.#helpers.reopenLogs();
+    this.helpers.reopenLogs();
   }
 
   /** Where root has something left to do: makes the files of the configuration and reads those that this process may not. */
@@ -280,7 +260,7 @@ export class Master {
     }
     const { log, startProgram, parent } = this.options;
     const stores = [this.#store, this.#changes?.keyValue].filter((store) => store !== undefined);
-    const parts = { workers: this.#workers, helpers: this.#helpers, queue: this.#queue, stores, parent };
+    const parts = { workers: this.#workers, helpers: this.helpers, queue: this.#queue, stores, parent };
     const upgrade = new Upgrade({
       log,
       secret: this.#secret,
@@ -325,9 +305,7 @@ export class Master {
     this.#ending = 'now';
     await this.#workers.stop();
     this.#events.close();
-    await this.#link.disconnect();
-    await this.#helpers.stop();
-    await this.#link.close();
+    await this.#control.stop();
     await this.#instance.stop();
     await this.#changes?.transactions.close();
     this.#changes?.keyValue.close();
@@ -345,8 +323,7 @@ export class Master {
     this.#workers.leaveFiles();
     await this.options.parent?.leave();
     await this.#identity.leave();
-    await this.#helpers.quit();
-    await this.#link.close();
+    await this.#control.quit();
     upgrade.left();
     await this.#workers.quit({ timeoutMs: this.main.worker_shutdown_timeout, waitsForIdle: true });
     upgrade.close();
@@ -381,7 +358,7 @@ export class Master {
     const unusable = (reason: string): void => log.write('notice', `API changes cannot be stored: ${reason}`);
     this.#store = helper.length > 0 ? Store.open(folder) : Store.openIfUsable(folder, unusable);
     this.#assembly.remember(new StoredAddresses(this.#store));
-    const heapSize = (): number => this.#heapSize();
+    const heapSize = (): number => this.#supply.heapSize;
     const { prefix, confFolder, installation } = this.#instance.options;
     const folders = [prefix, confFolder, installation.root];
     const changes = (this.#changes = openChanges({
@@ -422,78 +399,8 @@ export class Master {
     if (timeout !== undefined) setTimeout(() => this.#workers.cutOff(reloadedAt), timeout).unref();
   }
 
-  #workerCount(): number {
-    const { worker_processes: wanted } = this.main;
-    const { places, log } = this.options;
-    const most = places - 1;
-    if (wanted > most) log.write('warn', `worker_processes ${wanted} exceeds the ${most} slots reserved at start; restart to raise it`);
-    return Math.min(wanted, most);
-  }
-
-  #heapSize(): number {
-    return workerHeapSize(this.main.worker_heap_size);
-  }
-
-  #workerStart(index: number, place: number): WorkerStart {
-    const { prefix, source, errorLog, places } = this.options;
-    return {
-      index,
-      place,
-      prefix,
-      confFolder: dirname(source.conf),
-      errorLog,
-      lines: loadModuleLines(this.#instance.tree.root).map(({ id, name, args, source }) => ({ id, name, args, source })),
-      modules: this.#instance.share,
-      figures: this.#figures,
-      control: this.#controlListeners.memory,
-      workers: places,
-      secret: this.#secret,
-      asksForSockets: this.options.parent !== undefined || this.#takeover !== undefined,
-      socketsStay: this.options.parent !== undefined,
-    };
-  }
-
-  #workerState(): WorkerState {
-    return {
-      tree: encodeTree(this.#instance.tree.root),
-      files: this.#instance.files.inForce,
-      modules: this.#instance.share,
-      zones: this.#zones.shares(),
-      snapshots: [this.#changes?.keyValue, this.#channels].flatMap((state) =>
-        state ? { channel: state.channel, snapshot: state.snapshot() } : [],
-      ),
-    };
-  }
-
-  async #followHelpers(): Promise<void> {
-    const { prefix, errorLog, installation } = this.options;
-    const lines = this.main.helper.map((line) => ({ ...line, conf: helperFile(line.conf, { prefix, installation }) }));
-    if (lines.length > 0) this.#store?.keep();
-    const bus = lines.length === 0 ? undefined : await this.#link.open(this.main.data_folder, this.#instance.modules);
-    this.#busSocket = bus?.socket;
-    this.#guardControlPlane();
-    const wanted = lines.map(({ kind, module, conf }): HelperStart => ({ kind, module, conf, prefix, errorLog, bus: bus?.file ?? '' }));
-    this.#helpers.follow(wanted, (helper) => this.#takeover?.sockets.takeOf(helper) ?? []);
-    this.#takeover?.sockets.closeRestOfHelpers();
-    void this.#helpers.firstStarts().then(() => this.#releaseRest());
-  }
-
-  /** Everybody has the sockets that are needed. */
-  async #releaseRest(): Promise<void> {
-    for (const { level, text } of (await this.options.parent?.releaseRest()) ?? []) this.options.log.write(level, text);
-  }
-
-  /** Its processes say themselves where they listen. */
-  #controlListens(): void {
-    if (this.#takeover !== undefined) this.#takeover.control = [];
-    this.#guardControlPlane();
-  }
-
-  /** From now on no connection to a member leads to the control plane. */
-  #guardControlPlane(): void {
-    const bus = this.#busSocket === undefined ? [] : [{ host: 'unix:', port: 0, path: this.#busSocket, ipv6Only: true }];
-    this.#controlListeners.publish(
-      this.main.api_from_data_plane ? [] : [...this.#helpers.listeners, ...(this.#takeover?.control ?? []), ...bus],
-    );
+  #followHelpers(): Promise<void> {
+    if (this.main.helper.length > 0) this.#store?.keep();
+    return this.#control.follow();
   }
 }
