@@ -140,6 +140,12 @@ export const ERROR_CODES = {
     meaning: 'The history does not have this version.',
     remedy: 'GET the history: the last 1,000 changes are kept.',
   },
+  CacheZoneNotFound: { status: 404, meaning: 'The data plane has no cache of this name.', remedy: 'GET the list of caches.' },
+  CacheEntryNotFound: {
+    status: 404,
+    meaning: 'No response is stored with this key.',
+    remedy: 'The key is what `proxy_cache_key` says; the default is `$scheme$proxy_host$request_uri`.',
+  },
   KeyNotFound: { status: 404, meaning: 'The key-value store does not have this key.', remedy: 'GET the list of keys.' },
   MethodNotAllowed: {
     status: 405,

@@ -1,4 +1,5 @@
 import type { Command } from './command.js';
+import { CACHE } from './commands/cache.js';
 import { CERTIFICATES } from './commands/certificates.js';
 import { CONFIGURATION, SETTINGS } from './commands/configuration.js';
 import { HEALTH } from './commands/health.js';
@@ -20,6 +21,7 @@ export const COMMANDS: readonly Command[] = [
   ...CERTIFICATES,
   ...SETTINGS,
   ...KEY_VALUE,
+  ...CACHE,
   ...CONFIGURATION,
   ...OBSERVE,
 ];

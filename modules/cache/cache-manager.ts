@@ -12,6 +12,12 @@ const ASIDE = /^\.[0-9a-f]{32}\.[0-9a-f]{16}$/;
 /** Milliseconds after which a file that was being written is abandoned. */
 const ABANDONED = 3_600_000;
 
+/** Milliseconds after which every worker knows a purge, and no file that it has missed is under way. */
+const SETTLED = 60_000;
+
+/** Milliseconds after which files are removed although there are purges again and again. */
+const LONGEST_PURGE = 600_000;
+
 /** Takes the files of a cache into its index, and removes the excessive and the unused ones. In one worker. */
 export class CacheManager {
   constructor(
@@ -24,7 +30,7 @@ export class CacheManager {
     const { path } = this.zone;
     const pace = new Pace(path.loader_files, path.loader_threshold, path.loader_sleep, signal);
     try {
-      await this.#loadFolder(path.path, path.levels.length, pace);
+      await this.#visit(path.path, path.levels.length, pace, (name, file) => this.#loadFile(name, file));
     } catch (error) {
       if (signal.aborted) return;
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
@@ -34,15 +40,37 @@ export class CacheManager {
     this.log.write('info', `cache "${this.zone.name}": ${this.zone.entries} entries, ${this.zone.size} bytes`);
   }
 
-  async #loadFolder(folder: string, levels: number, pace: Pace): Promise<void> {
+  /** Calls `found` for the files of stored responses, and removes abandoned ones. */
+  async #visit(folder: string, levels: number, pace: Pace, found: (name: string, path: string) => Promise<void>): Promise<void> {
     for (const name of await readdir(folder)) {
       const path = join(folder, name);
       if (levels > 0) {
-        if (/^[0-9a-f]{1,2}$/.test(name)) await this.#loadFolder(path, levels - 1, pace);
-      } else if (NAME.test(name)) await this.#loadFile(name, path);
+        if (/^[0-9a-f]{1,2}$/.test(name)) await this.#visit(path, levels - 1, pace, found);
+      } else if (NAME.test(name)) await found(name, path);
       else if (ASIDE.test(name)) await this.#removeAbandoned(path);
       await pace.step();
     }
+  }
+
+  /**
+   * Removes the files of what was purged, and makes what was purged softly stale: after it these purges need not be remembered. Those of the last minute
+   * wait: a worker that is very busy may not know them yet.
+   */
+  async sweep(signal: AbortSignal, now = Date.now()): Promise<void> {
+    const { purges, path } = this.zone;
+    const { first, last } = purges;
+    const isDue = first > 0 && (last <= now - SETTLED || first <= now - LONGEST_PURGE);
+    if (!isDue) return;
+    const number = Math.min(last, now - SETTLED);
+    const pace = new Pace(path.loader_files, path.loader_threshold, path.loader_sleep, signal);
+    try {
+      await this.#visit(path.path, path.levels.length, pace, (name, file) => this.zone.settle(name, file));
+    } catch (error) {
+      if (signal.aborted || (error as NodeJS.ErrnoException).code === 'ENOENT') return;
+      this.log.write('crit', `cache "${this.zone.name}" cannot be purged (${systemErrorText(error)})`);
+      return;
+    }
+    purges.finish(number);
   }
 
   async #loadFile(name: string, path: string): Promise<void> {

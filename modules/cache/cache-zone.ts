@@ -3,17 +3,28 @@ import { dirname, join } from 'node:path';
 import type { Log } from '../../core/contract/log.js';
 import { systemErrorText } from '../../core/contract/system-error.js';
 import type { Holds, Records, Zones } from '../../core/contract/zones.js';
+import type { CacheFigures } from './cache-figures.js';
 import { filePath, type CachePath } from './directives.js';
-import { encodeHead, EntryFile, rewriteHead, type StoredHead } from './entry-file.js';
+import { encodeHead, EntryFile, expired, rewriteHead, type StoredHead } from './entry-file.js';
+import type { ZonePurges } from './purges.js';
 
-const FIELDS = ['bytes', 'used', 'uses', 'updating'] as const;
+const FIELDS = ['bytes', 'used', 'uses', 'updating', 'purged'] as const;
 type Field = (typeof FIELDS)[number];
-const TOTALS = ['stored', 'loaded'] as const;
+const TOTALS = ['stored', 'loaded', 'turn'] as const;
 /** The one record of the totals. */
 const ALL = 'all';
 
 /** A renewal that has not ended after this time, in milliseconds, has failed: another request may try. */
 const LONGEST_UPDATE = 60_000;
+
+/** A response that is about to be stored. */
+export type Unstored = Omit<StoredHead, 'bodyLength' | 'generation'>;
+
+/** See {@link CacheZone.moment}. */
+export interface Moment {
+  readonly generation: number;
+  readonly turn: number;
+}
 
 /** One cache: its files, and the index of them in shared memory. The same cache in every worker. */
 export class CacheZone {
@@ -27,6 +38,8 @@ export class CacheZone {
     /** Where files are written before they belong to the cache: on the same file system, or they would be copied. */
     private readonly temporary: string,
     private readonly log: Log,
+    readonly purges: ZonePurges,
+    readonly figures: CacheFigures,
   ) {
     const zone = path.keys_zone;
     this.#index = zones.records(zone, { fields: FIELDS, evicted: (name, { bytes }) => this.#forgotten(name, bytes) });
@@ -71,8 +84,26 @@ export class CacheZone {
     return uses;
   }
 
-  /** Opens the response stored with a name. Undefined: there is none, or it is that of another key. @throws (rejects) Error of the system */
+  /** Now, as purges see it: to be had before a member is asked for what is to be stored. */
+  get moment(): Moment {
+    return { generation: this.purges.last, turn: this.#totals.get(ALL)?.turn ?? 0 };
+  }
+
+  /**
+   * Opens the response stored with a name. Undefined: there is none, or it is that of another key, or was purged; it is stale if it was purged softly.
+   * @throws (rejects) Error of the system
+   */
   async open(name: string, key: string): Promise<EntryFile | undefined> {
+    const file = await this.#openNamed(name, key);
+    const verdict = file === undefined ? 'valid' : this.purges.verdictOn(file.stored);
+    if (verdict === 'valid') return file;
+    if (verdict !== 'gone') return file?.expired(verdict);
+    file?.close();
+    await this.remove(name);
+    return undefined;
+  }
+
+  async #openNamed(name: string, key: string): Promise<EntryFile | undefined> {
     if (this.isLoaded && (this.#index.get(name)?.bytes ?? 0) === 0) return undefined;
     const path = filePath(this.path, name);
     let file = await EntryFile.open(path);
@@ -139,36 +170,75 @@ export class CacheZone {
     );
   }
 
-  /** Stores a response: written aside, and renamed when it is whole. */
-  async write(name: string, head: Omit<StoredHead, 'bodyLength'>, body: AsyncIterable<Buffer>): Promise<void> {
+  /**
+   * Stores a response: written aside, and renamed when it is whole.
+   * @param since before the member was asked: what is purged after it is not stored
+   */
+  async write(name: string, since: Moment, head: Unstored, body: AsyncIterable<Buffer>): Promise<void> {
     const path = filePath(this.path, name);
     await this.#makeFolder(dirname(path));
     const aside = join(this.path.use_temp_path ? this.temporary : dirname(path), `.${name}.${randomName()}`);
     if (this.path.use_temp_path) await this.#makeFolder(this.temporary);
     try {
-      const bytes = await writeEntry(aside, head, body);
+      const entry = { ...head, generation: since.generation };
+      const bytes = await writeEntry(aside, entry, body);
       await rename(aside, path);
       this.add(name, bytes, head.date);
+      // In this order: a purge that comes now finds the file.
+      if (this.#wasPurged(name, entry, since)) await this.remove(name);
     } finally {
       await rm(aside, { force: true });
     }
   }
 
+  #wasPurged(name: string, entry: Unstored & { readonly generation: number }, { turn, generation }: Moment): boolean {
+    if ((this.#index.get(name)?.purged ?? 0) > turn) return true;
+    return generation < this.purges.last && (generation < this.purges.done || this.purges.verdictOn(entry) !== 'valid');
+  }
+
   /** Makes a stored response fresh again. */
-  async renew(name: string, head: StoredHead): Promise<void> {
-    await rewriteHead(filePath(this.path, name), head);
+  async renew(name: string, former: StoredHead, head: StoredHead): Promise<void> {
+    try {
+      await rewriteHead(filePath(this.path, name), former, head);
+    } catch (error) {
+      // It was purged meanwhile.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+  }
+
+  /** Removes the response with a name, also one that is being fetched. @returns whether there was one @throws (rejects) Error of the system */
+  purge(name: string): Promise<boolean> {
+    const turn = this.#totals.add(ALL, 'turn', 1) ?? 0;
+    this.#removed(name);
+    this.#index.update(
+      name,
+      (fields) => {
+        fields.purged = turn;
+        return true;
+      },
+      undefined,
+    );
+    return this.#unlink(name);
   }
 
   /** @returns whether there was such a response */
   async remove(name: string): Promise<boolean> {
     this.#removed(name);
     try {
+      return await this.#unlink(name);
+    } catch (error) {
+      this.log.write('crit', `unlink() "${filePath(this.path, name)}" failed (${systemErrorText(error)})`);
+      return false;
+    }
+  }
+
+  async #unlink(name: string): Promise<boolean> {
+    try {
       await rm(filePath(this.path, name));
       return true;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
-      this.log.write('crit', `unlink() "${filePath(this.path, name)}" failed (${systemErrorText(error)})`);
-      return false;
+      throw error;
     }
   }
 
@@ -189,6 +259,17 @@ export class CacheZone {
     rm(filePath(this.path, name), { force: true }).catch((error: unknown) => {
       this.log.write('crit', `unlink() "${filePath(this.path, name)}" failed (${systemErrorText(error)})`);
     });
+  }
+
+  /** Does with a file what purges say. @param path of the file with the name @throws (rejects) Error of the system */
+  async settle(name: string, path: string): Promise<void> {
+    const file = await EntryFile.open(path);
+    if (file === undefined || file === 'damaged') return;
+    const { stored } = file;
+    file.close();
+    const verdict = this.purges.verdictOn(stored);
+    if (verdict === 'gone') await this.remove(name);
+    else if (verdict !== 'valid') await this.renew(name, stored, { ...expired(stored, verdict), generation: this.purges.last });
   }
 
   async #makeFolder(folder: string): Promise<void> {

@@ -6,13 +6,11 @@ import { MalformedBody } from '../../core/contract/http.js';
 import { parseHttpDate } from '../../core/contract/http-date.js';
 import { systemErrorText } from '../../core/contract/system-error.js';
 import { conditionalStatus } from '../../core/toolkit/conditions.js';
-import type { CacheZone } from './cache-zone.js';
+import type { CacheStatus } from './cache-figures.js';
+import type { CacheZone, Moment } from './cache-zone.js';
 import type { CacheConf, StaleCase } from './directives.js';
 import type { EntryFile, StoredHead } from './entry-file.js';
 import { freshnessOf, type Freshness, type Validity } from './freshness.js';
-
-/** Values of `$upstream_cache_status`. */
-export type CacheStatus = 'MISS' | 'BYPASS' | 'EXPIRED' | 'STALE' | 'UPDATING' | 'REVALIDATED' | 'HIT';
 
 /** Settings of one location for one protocol to members. */
 export interface CachePlan {
@@ -44,6 +42,8 @@ export class CachedRequest {
   /** For variables, also when the file is closed. */
   stored: StoredHead | undefined = undefined;
   #mayStore = true;
+  /** Before the member was asked. */
+  #since: Moment | undefined = undefined;
   #isRevalidating = false;
   #isHeld = false;
   #isUpdating = false;
@@ -66,6 +66,8 @@ export class CachedRequest {
     const { request, plan, zone } = this;
     const { conf } = plan;
     request.atEnd(() => this.#leave());
+    const ready = zone.purges.ready();
+    if (ready !== undefined) await ready;
     const uses = zone.use(this.#name, request.startTime);
     if (isTrue(conf.cache_bypass, request)) {
       this.status = 'BYPASS';
@@ -158,6 +160,7 @@ export class CachedRequest {
   /** Goes on to a member, which gets no conditions of the client. */
   #toMember(): Result {
     const { request, call, plan, stored } = this;
+    this.#since = this.zone.moment;
     for (const name of CLIENTS_CONDITIONS) request.upstream.remove(name);
     if (call.method === 'HEAD' && plan.conf.cache_convert_head) call.method = 'GET';
     if (!plan.conf.cache_revalidate || stored === undefined) return DECLINED;
@@ -221,16 +224,17 @@ export class CachedRequest {
     // Validity by status is that of the stored response.
     const configured = this.plan.validity.get(Number(stored.head.slice(9, 12))) ?? this.plan.validity.get('any') ?? 0;
     const valid = Number.isNaN(seconds) ? configured / 1000 : seconds;
-    this.stored = { ...stored, date: now, born: now, validUntil: now + valid * 1000, staleWhileRevalidate, staleIfError };
+    const generation = this.#since?.generation ?? 0;
+    this.stored = { ...stored, generation, date: now, born: now, validUntil: now + valid * 1000, staleWhileRevalidate, staleIfError };
     try {
-      await this.zone.renew(this.#variantName, this.stored);
+      await this.zone.renew(this.#variantName, stored, this.stored);
     } catch (error) {
       this.log.write('crit', `cache "${this.zone.name}" cannot be written (${systemErrorText(error)})`, this.request);
     }
   }
 
   #store(response: MemberResponse, fresh: Freshness, now: number): void {
-    const { request, zone, key, log } = this;
+    const { request, zone, key, log, plan } = this;
     const vary = response.header('vary') ?? '';
     const variant = this.call.ignored.has('vary') ? '' : variantOf(vary, request);
     const { seconds, staleWhileRevalidate, staleIfError } = fresh;
@@ -243,6 +247,7 @@ export class CachedRequest {
       variant,
       seed: this.#seed === '' ? randomSeed() : this.#seed,
       etag,
+      tags: tagsOf(response, plan.conf.cache_tag_header.names),
       modified,
       date: now,
       born: now,
@@ -259,7 +264,7 @@ export class CachedRequest {
     stored.release();
     this.#isStoring = true;
     zone
-      .write(name, entry, body)
+      .write(name, this.#since ?? zone.moment, entry, body)
       .catch((error: unknown) => {
         const level = error instanceof MalformedBody ? 'info' : 'crit';
         log.write(level, `the response is not stored in cache "${zone.name}" (${systemErrorText(error)})`, request);
@@ -273,6 +278,7 @@ export class CachedRequest {
   /** The request is over. */
   #leave(): void {
     this.#isOver = true;
+    if (this.status !== undefined) this.zone.figures.count(this.status, this.request.bodyBytesSent);
     this.#close();
     if (!this.#isStoring) this.#release();
   }
@@ -323,6 +329,12 @@ function headOf(response: MemberResponse): string {
   const lines = response.headers().filter(([name]) => !NOT_STORED.has(name.toLowerCase()));
   // The engine knows the reason phrases.
   return `HTTP/1.1 ${response.status} \r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
+}
+
+/** Tags of a response, separated by spaces: those of `Cache-Tag` have commas between them, and those of `Surrogate-Key` spaces. */
+function tagsOf(response: MemberResponse, names: readonly string[]): string {
+  const tags = names.flatMap((name) => (response.header(name.toLowerCase()) ?? '').split(/[\s,]+/));
+  return [...new Set(tags)].filter((tag) => tag !== '').join(' ');
 }
 
 /** Value of a field in a head, empty: there is none. */

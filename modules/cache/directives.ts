@@ -1,5 +1,5 @@
 import { argType } from '../../core/contract/arg-type.js';
-import { choice, flag, number, param, path, requiredParam, rest, size, template, time, zone } from '../../core/contract/args.js';
+import { choice, fieldName, flag, number, param, path, requiredParam, rest, size, template, time, zone } from '../../core/contract/args.js';
 import { ArgError, directive, type ArgType, type Conf } from '../../core/contract/spec.js';
 import { prefixed, type Prefixed } from '../../core/toolkit/exchange/prefix.js';
 
@@ -163,7 +163,13 @@ const DIRECTIVES = {
   cache_purge: directive({
     in: ANYWHERE,
     args: conditions,
-    doc: 'Removes the response with the key of the request if one of these texts is neither empty nor "0": 204, or 404 if there is none.',
+    doc: 'Removes the response with the key of the request if one of these texts is neither empty nor "0": 204, or 404 if there is none. A key that ends with "*" stands for all that begin with the text before it.',
+  }),
+  cache_tag_header: directive({
+    in: ANYWHERE,
+    args: { names: rest(fieldName()) },
+    default: 'Cache-Tag Surrogate-Key',
+    doc: 'Fields of responses with tags, separated by commas or spaces: the API purges by a tag.',
   }),
 };
 

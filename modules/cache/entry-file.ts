@@ -8,7 +8,7 @@ import type { BodySource } from '../../core/contract/http.js';
 const [openFile, statFile] = [promisify(open), promisify<number, Stats>(fstat)];
 
 const MAGIC = Buffer.from('SRVCACHE');
-const VERSION = 2;
+const VERSION = 3;
 /** Offsets in the header, whose checksum is that of all after it. */
 const At = {
   version: 8,
@@ -23,7 +23,8 @@ const At = {
   error: 60,
   born: 64,
   flags: 72,
-  texts: 76,
+  generation: 76,
+  texts: 84,
 } as const;
 /** The first read of a file: for most of them the only one. */
 const FIRST_READ = 16_384;
@@ -48,6 +49,10 @@ export interface StoredHead {
   /** Random text in the names of the files of other variants: when the file of the key is gone, so are they. */
   readonly seed: string;
   readonly etag: string;
+  /** Tags of the response, separated by spaces: it is purged by each of them. */
+  readonly tags: string;
+  /** The last purge of its cache when the member was asked: later ones are about it. */
+  readonly generation: number;
   /** Seconds since 1970 of Last-Modified; NaN: none. */
   readonly modified: number;
   /** Epoch milliseconds when it came, and until when it is fresh. */
@@ -72,7 +77,9 @@ function checksumOf(head: Buffer): number {
 
 /** The bytes before the body. */
 export function encodeHead(entry: StoredHead): Buffer {
-  const texts = [entry.key, entry.vary, entry.variant, entry.seed, entry.etag, entry.head].map((text) => Buffer.from(text, 'latin1'));
+  const texts = [entry.key, entry.vary, entry.variant, entry.seed, entry.etag, entry.tags, entry.head].map((text) =>
+    Buffer.from(text, 'latin1'),
+  );
   const length = texts.reduce<number>((sum, text) => sum + 4 + text.length, At.texts);
   const bytes = Buffer.alloc(length);
   MAGIC.copy(bytes);
@@ -86,6 +93,7 @@ export function encodeHead(entry: StoredHead): Buffer {
   bytes.writeUInt32LE(entry.flags, At.flags);
   bytes.writeUInt32LE(entry.staleWhileRevalidate, At.updating);
   bytes.writeUInt32LE(entry.staleIfError, At.error);
+  bytes.writeDoubleLE(entry.generation, At.generation);
   let at: number = At.texts;
   for (const text of texts) {
     bytes.writeUInt32LE(text.length, at);
@@ -110,13 +118,14 @@ export function decodeHead(bytes: Buffer): StoredHead | number | undefined {
     at = end;
     return found;
   };
-  const [key, vary, variant, seed, etag, head] = [text(), text(), text(), text(), text(), text()];
+  const [key, vary, variant, seed, etag, tags, head] = [text(), text(), text(), text(), text(), text(), text()];
   return {
     key,
     vary,
     variant,
     seed,
     etag,
+    tags,
     head,
     bodyLength: bytes.readDoubleLE(At.bodyLength),
     date: bytes.readDoubleLE(At.date),
@@ -126,7 +135,13 @@ export function decodeHead(bytes: Buffer): StoredHead | number | undefined {
     flags: bytes.readUInt32LE(At.flags),
     staleWhileRevalidate: bytes.readUInt32LE(At.updating),
     staleIfError: bytes.readUInt32LE(At.error),
+    generation: bytes.readDoubleLE(At.generation),
   };
+}
+
+/** A response that is not fresh any more. @param purge number of the purge since which it is stale: epoch milliseconds, unless the clock was set back */
+export function expired(stored: StoredHead, purge: number): StoredHead {
+  return { ...stored, validUntil: Math.min(stored.validUntil, purge > Date.now() ? 0 : purge) };
 }
 
 /** An open file of a cache. Closed by who has it, or with the body that it is sent as. */
@@ -135,7 +150,7 @@ export class EntryFile implements BodySource {
 
   private constructor(
     private readonly file: number,
-    readonly stored: StoredHead,
+    public stored: StoredHead,
     /** The first bytes of the file, and the offset of the body. */
     private readonly first: Buffer,
     private readonly start: number,
@@ -174,6 +189,12 @@ export class EntryFile implements BodySource {
     return isWhole ? new EntryFile(file, stored, bytes, start) : undefined;
   }
 
+  /** The same file, of a response that is not fresh any more. @param purge see {@link expired} */
+  expired(purge: number): EntryFile {
+    this.stored = expired(this.stored, purge);
+    return this;
+  }
+
   get length(): number {
     return this.stored.bodyLength;
   }
@@ -207,11 +228,13 @@ function closeFile(file: number): void {
   close(file, () => undefined);
 }
 
-/** Makes a stored response fresh again. One write, whose checksum shows when it was not completed. */
-export async function rewriteHead(path: string, entry: StoredHead): Promise<void> {
+/** Gives a stored response another head. One write, whose checksum shows when it was not completed. Nothing happens if another response is there now. */
+export async function rewriteHead(path: string, former: StoredHead, entry: StoredHead): Promise<void> {
   const file = await openHandle(path, 'r+');
   try {
-    await file.write(encodeHead(entry), 0, undefined, 0);
+    const { buffer: bytes } = await file.read(Buffer.alloc(At.texts), 0, At.texts, 0);
+    const isSame = bytes.readDoubleLE(At.date) === former.date && bytes.readDoubleLE(At.bodyLength) === former.bodyLength;
+    if (isSame) await file.write(encodeHead(entry), 0, undefined, 0);
   } finally {
     await file.close();
   }

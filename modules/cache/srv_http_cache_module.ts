@@ -1,16 +1,24 @@
+import { action, type ActionContext } from '../../core/contract/control.js';
+import { Channels } from '../../core/contract/channels.js';
 import { DECLINED, type HttpHandlers, type HttpRequest, type MemberCall, type Result, type Scope } from '../../core/contract/http.js';
 import { parseTime } from '../../core/contract/duration.js';
 import { Log } from '../../core/contract/log.js';
-import { httpModule } from '../../core/contract/manifest.js';
+import { httpModule, type HttpModule } from '../../core/contract/manifest.js';
+import { Metrics } from '../../core/contract/metrics.js';
 import { ServerInfo } from '../../core/contract/server-info.js';
+import { Storage } from '../../core/contract/storage.js';
+import { systemErrorText } from '../../core/contract/system-error.js';
 import { Tasks } from '../../core/contract/tasks.js';
 import { Zones } from '../../core/contract/zones.js';
 import { unprefixer } from '../../core/toolkit/exchange/prefix.js';
+import { CacheFigures } from './cache-figures.js';
+import { purge, showEntry, showZone, type PurgeParams, type ShownEntry, type ShownZone } from './cache-actions.js';
 import { CacheManager } from './cache-manager.js';
 import { CacheZone } from './cache-zone.js';
 import { CachedRequest, digest, isTrue, type CachePlan } from './cached-request.js';
 import { CACHE_NAMES, cacheDirectives, type AllCacheDirectives, type CacheConf, type CachePath } from './directives.js';
 import type { Validity } from './freshness.js';
+import { noZone, Purges } from './purges.js';
 
 const PREFIXES = ['proxy', 'fastcgi'] as const;
 /** Views of the values without their prefixes. */
@@ -36,6 +44,7 @@ function stateOf(request: HttpRequest): CachedRequest | undefined {
 @httpModule({
   name: 'srv_http_cache_module',
   api: '1.2',
+  plane: 'data',
   directives,
   variables: {
     upstream_cache_status: (request) => stateOf(request)?.status,
@@ -51,9 +60,12 @@ function stateOf(request: HttpRequest): CachedRequest | undefined {
     },
   },
 })
-export class HttpCache {
+export class HttpCache implements HttpModule {
   /** By the names of their zones. */
   readonly #zones = new Map<string, CacheZone>();
+  /** Scopes that may use a cache, by its name: those of the configuration. */
+  readonly #users = new Map<string, number>();
+  readonly #purges: Purges;
 
   readonly #caches = new WeakMap<object, WeakMap<object, ReadonlyMap<string, CacheZone>>>();
 
@@ -62,10 +74,19 @@ export class HttpCache {
     private readonly tasks: Tasks,
     private readonly info: ServerInfo,
     private readonly log: Log,
-  ) {}
+    private readonly metrics: Metrics,
+    channels: Channels,
+    storage: Storage,
+  ) {
+    this.#purges = new Purges(channels, storage, info, log);
+  }
+
+  start(role: string): Promise<void> {
+    return this.#purges.start(role);
+  }
 
   compile(scope: CacheScope): HttpHandlers | undefined {
-    const declared = this.#declared(scope.conf.proxy_cache_path, scope.conf.fastcgi_cache_path);
+    const declared = this.#declared(scope, scope.conf.proxy_cache_path, scope.conf.fastcgi_cache_path);
     const plans = new Map<string, CachePlan>();
     for (const prefix of PREFIXES) {
       const plan = planOf(scope, prefix, declared);
@@ -94,7 +115,7 @@ export class HttpCache {
       return 500;
     }
     const key = plan.key.of(request);
-    if (isTrue(plan.conf.cache_purge, request)) return purge(zone, key);
+    if (isTrue(plan.conf.cache_purge, request)) return this.#purge(zone, key);
     if (!plan.methods.has(request.method) || beginsTooLate(request, plan.conf.cache_max_range_offset)) return DECLINED;
     const cached = new CachedRequest(request, call, plan, zone, key, this.log);
     request.set(STATE, cached);
@@ -102,20 +123,67 @@ export class HttpCache {
     return cached.lookUp(parent !== undefined && stateOf(parent)?.key === key);
   }
 
+  /** `proxy_cache_purge`: 204, or 404 if nothing is stored with the key. */
+  async #purge(zone: CacheZone, key: string): Promise<Result> {
+    if (key.endsWith('*')) return (await this.#purges.purgePrefix(zone.name, key.slice(0, -1))) ? 204 : 500;
+    try {
+      return (await zone.purge(digest(key))) ? 204 : 404;
+    } catch (error) {
+      this.log.write('crit', `cache "${zone.name}" cannot be purged (${systemErrorText(error)})`);
+      return 500;
+    }
+  }
+
+  @action('cache.list')
+  list(): ShownZone[] {
+    return [...this.#users.keys()].toSorted().map((name) => showZone(this.#known(name)));
+  }
+
+  @action('cache.entry')
+  entry({ zone, key }: { readonly zone: string; readonly key: string }): Promise<ShownEntry> {
+    return showEntry(this.#known(zone), key);
+  }
+
+  @action('cache.purge')
+  purge(params: PurgeParams, { dryRun }: ActionContext): Promise<number | null> {
+    return purge(this.#known(params.zone), this.#purges, params, dryRun);
+  }
+
+  /** @throws ApiError 404 */
+  #known(name: string): CacheZone {
+    const zone = this.#users.has(name) ? this.#zones.get(name) : undefined;
+    if (zone === undefined) throw noZone(name);
+    return zone;
+  }
+
   /** The caches of a configuration: the same for all places that inherit the lines. */
-  #declared(...lists: readonly (readonly CachePath[])[]): ReadonlyMap<string, CacheZone> {
+  #declared(scope: CacheScope, ...lists: readonly (readonly CachePath[])[]): ReadonlyMap<string, CacheZone> {
     const [first = [], second = []] = lists;
     const known = this.#caches.get(first)?.get(second);
-    if (known !== undefined) return known;
-    const caches = new Map(lists.flat().map((path) => [path.keys_zone.name, this.#zone(path)]));
-    this.#caches.set(first, (this.#caches.get(first) ?? new WeakMap<object, typeof caches>()).set(second, caches));
+    const caches = known ?? new Map(lists.flat().map((path) => [path.keys_zone.name, this.#zone(path, scope)]));
+    for (const name of caches.keys()) this.#use(name, scope);
+    if (known === undefined) this.#caches.set(first, (this.#caches.get(first) ?? new WeakMap<object, typeof caches>()).set(second, caches));
     return caches;
   }
 
-  #zone(path: CachePath): CacheZone {
-    const known = this.#zones.get(path.keys_zone.name);
+  /** A cache is one of the configuration while some scope may use it. */
+  #use(name: string, scope: CacheScope): void {
+    this.#users.set(name, (this.#users.get(name) ?? 0) + 1);
+    this.metrics.group(name, scope);
+    const release = (): void => {
+      const left = (this.#users.get(name) ?? 0) - 1;
+      if (left > 0) this.#users.set(name, left);
+      else this.#users.delete(name);
+    };
+    scope.register({ abort: release, release });
+  }
+
+  #zone(path: CachePath, scope: CacheScope): CacheZone {
+    const { name } = path.keys_zone;
+    const known = this.#zones.get(name);
     if (known?.path === path) return known;
-    const zone = new CacheZone(path, this.zones, this.info.path('proxy_temp'), this.log);
+    const figures = new CacheFigures(this.metrics.group(name, scope), name);
+    const zone = new CacheZone(path, this.zones, this.info.path('proxy_temp'), this.log, this.#purges.of(name), figures);
     this.#zones.set(zone.name, zone);
     if (this.info.role === 'worker' && this.info.worker === 0) this.#manage(zone);
     return zone;
@@ -130,7 +198,10 @@ export class HttpCache {
     });
     const tidying = this.tasks.every(TIDY_EVERY, async (signal) => {
       if (!isCurrent()) tidying.cancel();
-      else if (zone.isLoaded) await manager.tidy(signal);
+      else if (zone.isLoaded) {
+        await manager.tidy(signal);
+        await manager.sweep(signal);
+      }
     });
   }
 }
@@ -188,9 +259,4 @@ function beginsTooLate(request: HttpRequest, offset: number | undefined): boolea
   if (offset === undefined) return false;
   const [, start] = /^bytes=(\d*)-/.exec(request.header('range') ?? '') ?? [];
   return start !== undefined && (start === '' || Number(start) > offset);
-}
-
-/** `proxy_cache_purge`: 204, or 404 if nothing is stored with the key. */
-async function purge(zone: CacheZone, key: string): Promise<Result> {
-  return (await zone.remove(digest(key))) ? 204 : 404;
 }

@@ -3,11 +3,17 @@ import { mkdirSync, mkdtempSync, readdirSync, truncateSync, writeFileSync } from
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { FakeChannels } from '../../testing/channels.js';
+import { FakeStorage } from '../../testing/storage.js';
 import { FakeLog } from '../../testing/log.js';
+import { fakeMetrics } from '../../testing/metrics.js';
 import { FakeZones } from '../../testing/zones.js';
+import { CacheFigures } from '../../modules/cache/cache-figures.js';
 import { CacheManager } from '../../modules/cache/cache-manager.js';
 import { CacheZone } from '../../modules/cache/cache-zone.js';
 import type { CachePath } from '../../modules/cache/directives.js';
+import { addPurge, emptyList, forgetPurges, verdictOn, type Purge, type PurgeKind } from '../../modules/cache/purge-list.js';
+import { Purges, type ZonePurges } from '../../modules/cache/purges.js';
 import { get } from '../harness/client.js';
 import { runSrv, startSrv, type Srv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
@@ -78,13 +84,19 @@ for (const [what, line, error] of [
   });
 }
 
+const NO_PURGES: ZonePurges = { last: 0, first: 0, done: 0, ready: () => undefined, verdictOn: () => 'valid', finish: () => undefined };
+
+function createZone(path: CachePath, zones: FakeZones, log: FakeLog, purges = NO_PURGES): CacheZone {
+  return new CacheZone(path, zones, path.path, log, purges, new CacheFigures(fakeMetrics(), 'one'));
+}
+
 interface Unit {
   readonly zone: CacheZone;
   readonly manager: CacheManager;
   readonly folder: string;
 }
 
-function unit(t: ExecutionContext, more: Partial<CachePath> = {}): Unit {
+function unit(t: ExecutionContext, more: Partial<CachePath> = {}, purges = NO_PURGES): Unit {
   const folder = mkdtempSync(join(tmpdir(), 'cache-'));
   const path: CachePath = {
     path: folder,
@@ -103,7 +115,7 @@ function unit(t: ExecutionContext, more: Partial<CachePath> = {}): Unit {
     ...more,
   };
   const log = new FakeLog();
-  const zone = new CacheZone(path, new FakeZones(), folder, log);
+  const zone = createZone(path, new FakeZones(), log, purges);
   t.teardown(() => process.getBuiltinModule('node:fs').rmSync(folder, { recursive: true }));
   return { zone, manager: new CacheManager(zone, log), folder };
 }
@@ -113,6 +125,7 @@ const HEAD = {
   variant: '',
   seed: '',
   etag: '',
+  tags: '',
   modified: NaN,
   born: 0,
   flags: 0,
@@ -128,6 +141,7 @@ async function fill({ zone }: Unit, count: number, first = Date.now() - count * 
     const head = { ...HEAD, key: `k${at}`, date: first + at * 1000, head: 'HTTP/1.1 200 \r\n\r\n' };
     await zone.write(
       nameOf(at),
+      zone.moment,
       head,
       (async function* () {
         yield Buffer.alloc(1000);
@@ -168,7 +182,7 @@ test('the loader finds stored responses, and leaves other files out', async (t) 
   writeFileSync(join(at.folder, 'other'), 'x');
   mkdirSync(join(at.folder, 'zz'));
   const zones = new FakeZones();
-  const again = new CacheZone(at.zone.path, zones, at.folder, new FakeLog());
+  const again = createZone(at.zone.path, zones, new FakeLog());
   t.is(again.entries, 0);
   t.true(await has(again, 3), 'one that is not in the index yet is looked for in the folder');
   await new CacheManager(again, new FakeLog()).load(SIGNAL);
@@ -190,4 +204,65 @@ test('when the index is full, the oldest go with their files', async (t) => {
   );
   t.true(at.zone.entries < 800);
   t.false(await has(at.zone, 0));
+});
+
+const purge = (number: number, kind: PurgeKind, text: string, isSoft = false): Purge => ({ number, kind, text, isSoft });
+
+test('files of what was purged are removed in the background, and then the purges are forgotten', async (t) => {
+  const list = emptyList();
+  const finished: number[] = [];
+  const purges: ZonePurges = {
+    get last() {
+      return list.last;
+    },
+    get first() {
+      return list.first;
+    },
+    get done() {
+      return list.done;
+    },
+    ready: () => undefined,
+    verdictOn: (entry) => verdictOn(list, entry),
+    finish: (number) => {
+      finished.push(number);
+      forgetPurges(list, number);
+    },
+  };
+  const at = unit(t, {}, purges);
+  await fill(at, 10);
+  const now = Date.now();
+  for (const one of [purge(now - 100_002, 'key', 'k1'), purge(now - 100_001, 'tag', 'other'), purge(now - 100_000, 'key', 'k2', true)])
+    addPurge(list, one);
+  await at.manager.sweep(SIGNAL, now - 90_000);
+  t.deepEqual(finished, [], 'not before every worker knows them');
+  await at.manager.sweep(SIGNAL, now);
+  t.deepEqual(finished, [now - 100_000]);
+  t.deepEqual([list.size, at.zone.entries], [0, 9]);
+  const [soft, fresh] = await Promise.all([2, 3].map((number) => at.zone.open(nameOf(number), `k${number}`)));
+  t.is(soft?.stored.validUntil, now - 100_000);
+  t.is(fresh?.stored.validUntil, Infinity);
+  for (const file of [soft, fresh]) file?.close();
+  await at.zone.write(nameOf(1), { generation: 1, turn: 0 }, { ...HEAD, key: 'k1', date: now, head: '' }, none());
+  t.false(await has(at.zone, 1), 'what was asked for before is not stored after it either');
+});
+
+async function* none(): AsyncGenerator<Buffer> {}
+
+test('a purge costs the same, however many there are; more than there is room for purge everything', async (t) => {
+  const list = emptyList();
+  for (let number = 1; number <= 20_000; number++) addPurge(list, purge(number, 'prefix', `/${number}`));
+  const entry = { key: '/7/a', tags: '', generation: 6 };
+  t.deepEqual([verdictOn(list, entry), verdictOn(list, { ...entry, generation: 7 })], ['gone', 'valid']);
+  t.is(list.prefixes.size, 5);
+  const channels = new FakeChannels();
+  const storage = new FakeStorage();
+  const purges = new Purges(channels.master, storage, { worker: -1 }, new FakeLog());
+  await purges.start('master');
+  for (let number = 0; number <= 20_000; number++) await purges.purge('one', 'tag', `t${number}`, false);
+  t.is(purges.of('one').verdictOn({ key: 'any', tags: '', generation: 1 }), 'gone');
+  t.true(storage.entries().length < 3);
+  const again = new Purges(new FakeChannels().master, storage, { worker: -1 }, new FakeLog());
+  await again.start('master');
+  t.is(again.of('one').last, purges.of('one').last);
+  t.is(again.of('one').verdictOn({ key: 'any', tags: '', generation: 1 }), 'gone');
 });
