@@ -5,7 +5,7 @@ import { prefixed, type Prefixed } from '../../core/toolkit/exchange/prefix.js';
 
 const ANYWHERE = ['http', 'server', 'location'] as const;
 
-const STALE = [
+export const STALE = [
   'error',
   'timeout',
   'invalid_header',
@@ -19,6 +19,8 @@ const STALE = [
   'http_429',
   'off',
 ] as const;
+
+export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'] as const;
 
 /** Characters of a file's name: an MD5 digest in hexadecimal digits. */
 const NAME_LENGTH = 32;
@@ -81,40 +83,47 @@ const DIRECTIVES = {
   }),
   cache: directive({
     in: ANYWHERE,
+    dynamic: true,
     args: template('zone | off'),
     default: 'off',
     doc: 'The cache for responses of members, by the name of its zone.',
   }),
   cache_valid: directive({
     in: ANYWHERE,
+    dynamic: true,
     args: validity,
     many: true,
     doc: 'How long responses with these statuses are fresh that say nothing of it themselves; without statuses: 200, 301 and 302.',
   }),
   cache_min_uses: directive({
     in: ANYWHERE,
+    dynamic: true,
     args: number({ min: 1 }),
     default: '1',
     doc: 'Requests for a key after which its response is stored.',
   }),
   cache_methods: directive({
     in: ANYWHERE,
-    args: { methods: rest(choice('GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH')) },
+    dynamic: true,
+    args: { methods: rest(choice(...METHODS)) },
     default: 'GET HEAD',
     doc: 'Methods whose responses are stored. GET and HEAD always are.',
   }),
   cache_bypass: directive({
     in: ANYWHERE,
+    dynamic: true,
     args: conditions,
     doc: 'The response is not taken from the cache if one of these texts is neither empty nor "0".',
   }),
   no_cache: directive({
     in: ANYWHERE,
+    dynamic: true,
     args: conditions,
     doc: 'The response is not stored if one of these texts is neither empty nor "0".',
   }),
   cache_lock: directive({
     in: ANYWHERE,
+    dynamic: true,
     args: flag(),
     default: 'off',
     doc: 'Only one request for a new key is passed on; the others wait for its response.',
@@ -133,18 +142,21 @@ const DIRECTIVES = {
   }),
   cache_use_stale: directive({
     in: ANYWHERE,
+    dynamic: true,
     args: { cases: rest(choice(...STALE)) },
     default: 'off',
     doc: 'Cases in which a stored response is used that is not fresh any more.',
   }),
   cache_background_update: directive({
     in: ANYWHERE,
+    dynamic: true,
     args: flag(),
     default: 'off',
     doc: 'Renews a response in the background while the stale one is used. Needs "updating" in the directive for stale responses, or a response that allows it.',
   }),
   cache_revalidate: directive({
     in: ANYWHERE,
+    dynamic: true,
     args: flag(),
     default: 'off',
     doc: 'Renews responses by conditional requests, with If-Modified-Since and If-None-Match.',

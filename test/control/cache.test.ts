@@ -18,7 +18,8 @@ interface Setup {
 
 function options({ backend }: CacheMember): NodeOptions {
   return {
-    controlMain: 'load_module modules/srv_http_cache_api_module.so;',
+    main: 'load_module modules/srv_http_dyn_cache_module.so;',
+    controlMain: 'load_module modules/srv_http_cache_api_module.so; load_module modules/srv_http_dyn_cache_module.so;',
     http: `proxy_cache_path cache levels=1:2 keys_zone=pages:1m max_size=10m; proxy_cache_path other keys_zone=other:64k;
       map $request_method $is_purge { PURGE 1; default 0; }
       upstream demo { zone demo 64k; server 127.0.0.1:${backend.port}; }`,
@@ -26,6 +27,7 @@ function options({ backend }: CacheMember): NodeOptions {
       add_header X-Cache $upstream_cache_status always;
       location / { proxy_pass http://demo; }
       location /renewed/ { proxy_cache_background_update on; proxy_pass http://demo; }
+      location /dynamic/ { proxy_pass http://demo; }
       location /marked/ { proxy_cache_tag_header X-Mark; proxy_pass http://demo; }`,
     allowCrashes: true,
   };
@@ -199,6 +201,44 @@ test.serial('srvctl shows caches and purges them', async (t) => {
   t.is(await ctl('cache', 'purge', 'pages', '/ctl'), '0 1 purged\n');
   t.is(await all.status('/ctl'), 'MISS');
   t.is(await ctl('cache', 'purge', 'pages', '--all'), '0 ');
+});
+
+test.serial('http_cache: cache, times and conditions of a location are changed', async (t) => {
+  const { node, status, member } = await start();
+  const put = (fields: object) => {
+    const servers = [{ listens: [`127.0.0.1:${node.srv.port('web')}`], locations: [{ location: '/dynamic/', ...fields }] }];
+    return node.call('PUT', '/config/http_cache', { servers });
+  };
+  const fields = {
+    proxy_cache: 'other',
+    proxy_cache_valid: [{ statuses: [404, 410], time: '1h' }, { time: '10m' }, { statuses: ['any'], time: '1m' }],
+    proxy_cache_bypass: ['$arg_new', '$cookie_a$http_b'],
+    proxy_cache_use_stale: ['error', 'updating'],
+    proxy_cache_methods: ['GET', 'POST'],
+    proxy_cache_min_uses: 2,
+    proxy_cache_lock: true,
+  };
+  const set = await put(fields);
+  t.is(set.status, 200, set.body);
+  const shown = (await node.call('GET', '/config/http_cache')).json as { servers: { locations?: { location: string }[] }[] };
+  const found = shown.servers.flatMap(({ locations = [] }) => locations).find(({ location }) => location === '/dynamic/');
+  t.deepEqual(found, { location: '/dynamic/', ...fields });
+  t.is(await status('/dynamic/a?status=404'), 'MISS');
+  t.is(await status('/dynamic/a?status=404'), 'MISS');
+  await waitFor('HIT', async () => (await status('/dynamic/a?status=404')) === 'HIT');
+  t.is(await status('/dynamic/a?status=404&new=1'), 'BYPASS');
+  t.is((await put({ proxy_no_cache: ['};"', '{ $arg_b'], proxy_cache: 'off' })).status, 200);
+  t.regex((await node.call('GET', '/config/http_cache')).body, /\["\};\\"","\{ \$arg_b"\]/);
+  const before = member.count('/dynamic/a');
+  t.is(await status('/dynamic/a?status=404'), undefined);
+  t.is(member.count('/dynamic/a'), before + 1);
+  const wrong = errorOf(await put({ proxy_cache: 'none' }));
+  t.is(wrong.code, 'ConfigError');
+  t.like(wrong.details[0], { pointer: '/servers/0/locations/0/proxy_cache' });
+  const values = { proxy_cache_use_stale: ['never'], proxy_cache_valid: [{ statuses: [99], time: '1x' }], proxy_cache_min_uses: 0 };
+  t.is(errorOf(await put(values)).details.length >= 4, true);
+  t.is(errorOf(await put({ proxy_cache_bypass: ['a\nb'] })).code, 'InvalidField');
+  for (const name of Object.keys(fields)) t.is((await put({ [name]: null })).status, 200, name);
 });
 
 test('purges hold over kill -9, and only for what was stored before them', async (t) => {
