@@ -63,6 +63,8 @@ export interface ExchangePlan {
   readonly version: '1.0' | '1.1' | '2';
   /** Protocol for members instead of HTTP. The same object for plans that may share connections. */
   readonly protocol?: MemberProtocol | undefined;
+  /** Settings of the location for the protocol, which are `settings` of each request there ({@link MemberProtocol}). */
+  readonly settings?: unknown;
   /** Field names of the response, lower case, that are not passed on. */
   readonly hidden: ReadonlySet<string>;
   /** Field names of the response, lower case, that have no effect on how it is processed (proxy_ignore_headers). */

@@ -21,6 +21,8 @@ export interface AttemptHead {
   readonly length: number;
   /** Fields may follow the body: {@link MemberCodec.end} gets them. */
   readonly mayHaveTrailers: boolean;
+  /** `settings` of the plan. A connection carries requests of all locations with the same protocol object. */
+  readonly settings: unknown;
 }
 
 /** A protocol that carries one request at a time over a connection. An object lives as long as the configuration that made it. */

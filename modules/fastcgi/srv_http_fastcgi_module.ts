@@ -6,14 +6,12 @@ import type { MemberCodec, MemberConnection, MemberProtocol } from '../../core/c
 import { ServerInfo } from '../../core/contract/server-info.js';
 import type { Directive } from '../../core/contract/tree.js';
 import { ExchangeSettings } from '../../core/toolkit/exchange/exchange-settings.js';
+import { protocolPlan } from '../../core/toolkit/exchange/protocol-plan.js';
 import { ResponseStores } from '../../core/toolkit/exchange/response-store.js';
 import { directives, type FastcgiScope } from './directives.js';
 import { type CodecOwner, FastcgiCodec, type RequestSettings } from './fastcgi-codec.js';
 import { Params } from './params.js';
 import { scriptOf, type ScriptSettings } from './script-name.js';
-
-/** Not spoken, but a plan has it. */
-const NO_TLS = { context: {}, sendsName: false, verifies: false, verifyDepth: 1, reusesSessions: false };
 
 /** Settings of a location. */
 interface LocationSettings extends RequestSettings, ScriptSettings {}
@@ -62,23 +60,9 @@ export class Fastcgi implements CodecOwner {
     }
     const target = scope.own('fastcgi_pass') ? conf.fastcgi_pass : undefined;
     if (target === undefined) return undefined;
-    const content = this.exchanges.compile({
-      ...this.#settings.plan(scope, 'fastcgi_pass'),
-      target,
-      scheme: 'http',
-      shownScheme: 'fastcgi',
-      tls: NO_TLS,
-      tlsName: target,
-      defaultPort: 0,
-      method: undefined,
-      uri: { kind: 'same' },
-      replaced: new Set(),
-      fields: () => '',
-      version: '1.1',
-      protocol: conf.fastcgi_keep_conn ? this.#keeping : this.#closing,
-      rewriteLocation: undefined,
-      body: undefined,
-    });
+    const protocol = conf.fastcgi_keep_conn ? this.#keeping : this.#closing;
+    const common = this.#settings.plan(scope, 'fastcgi_pass');
+    const content = this.exchanges.compile(protocolPlan(common, { protocol, target, defaultPort: 0, shownScheme: 'fastcgi' }));
     const memberResponse = this.#stores.handler(scope);
     return {
       autoRedirect: true,

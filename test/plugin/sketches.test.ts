@@ -5,13 +5,14 @@ import { copyFileSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import test from 'ava';
-import { httpBackend, rawBackend } from '../harness/backends.js';
-import { connectRaw, get, json, type HttpResponse, type JsonResponse } from '../harness/client.js';
+import { httpBackend } from '../harness/backends.js';
+import { connectRaw, get, json, type HttpResponse, type JsonResponse, type RequestOptions } from '../harness/client.js';
 import { plugin } from '../harness/plugins.js';
 import { shared } from '../harness/scope.js';
 import { startSrv, type Srv } from '../harness/srv.js';
 import { tempFolder, writeInto } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
+import { memcached } from './memcached.js';
 import { ROOT, TEMPLATE } from './readme.js';
 
 const run = promisify(execFile);
@@ -57,6 +58,7 @@ const DATA = `
   stream { server { listen 127.0.0.1:%%PORT_knock%%; knock sesame; return "knocked: $knocked"; } }
   http {
     visits $binary_remote_addr zone=visits:1m;
+    log_format lengths "$request_uri $status $upstream_response_length";
     upstream probed { zone probed 64k; probe 50ms; server 127.0.0.1:%%PORT_probed%% max_fails=0; server 127.0.0.1:%%PORT_one%% down; }
     upstream stored { server 127.0.0.1:%%PORT_unused%%; server 127.0.0.1:%%PORT_values%%; keepalive 2; }
     upstream pair { two_choices; server 127.0.0.1:%%PORT_one%%; server 127.0.0.1:%%PORT_two%%; }
@@ -68,6 +70,8 @@ const DATA = `
       location /trap { trap on; proxy_pass http://pair; }
       location /probed { proxy_pass http://probed; }
       location /values {
+        access_log logs/values.log lengths;
+        cached_type text/x-value;
         cached_pass stored;
         cached_intercept_errors on;
         error_page 404 = /missed;
@@ -99,8 +103,8 @@ const sketched = shared(async (scope): Promise<Srv> => {
   return srv;
 });
 
-const sketch = async (path: string, headers: OutgoingHttpHeaders = {}): Promise<HttpResponse> =>
-  get((await sketched()).port('web'), path, { headers });
+const sketch = async (path: string, headers: OutgoingHttpHeaders = {}, options: RequestOptions = {}): Promise<HttpResponse> =>
+  get((await sketched()).port('web'), path, { headers, ...options });
 const api = async (method: string, path: string, body?: unknown): Promise<JsonResponse> =>
   json((await sketched()).port('ctrl'), method, `/api/v1${path}`, body);
 
@@ -133,27 +137,37 @@ test.serial('the sketches do what the page says: members that accept no connecti
 
 test.serial('the sketches do what the page says: another protocol with members, with repeats, kept connections and accounts', async (t) => {
   const large = 'x'.repeat(300_000);
-  const values: Readonly<Record<string, string>> = { '/values/a': 'first', '/values/large': large };
-  const backend = await rawBackend(
-    t,
-    (socket) =>
-      socket.on('data', (bytes) => {
-        const [, key = ''] = /^get (\S+)\r\n$/.exec(bytes.toString()) ?? [];
-        const value = values[key];
-        if (key === '/values/broken') socket.write('nonsense\r\n');
-        else socket.write(value === undefined ? 'END\r\n' : `VALUE ${key} 0 ${value.length}\r\n${value}\r\nEND\r\n`);
-      }),
-    (await sketched()).port('values'),
-  );
+  const values = new Map([
+    ['/values/a', 'first'],
+    ['/values/large', large],
+    ['/values/slow', 'slow'],
+  ]);
+  const backend = await memcached(t, values, (await sketched()).port('values'));
   const first = await sketch('/values/a');
-  t.is(first.body, 'first');
+  t.like(first, { body: 'first', headers: { 'content-type': 'text/x-value' } });
   t.regex(String(first.headers['x-members']), /(?:^|, )(?:502, )?127\.0\.0\.1:\d+ (?:502, )?200$/);
   t.is((await sketch('/values/large')).body, large);
+  t.is((await sketch('/values/slow')).body, 'slow', 'byte by byte');
   t.is((await sketch('/values/none')).body, 'missed');
-  t.is((await sketch('/values/a')).body, 'first');
+  t.like(await sketch('/values/a', {}, { method: 'HEAD' }), { body: '', headers: { 'content-length': '5' } });
+  t.is((await sketch('/values/new', {}, { method: 'PUT', body: large })).status, 201);
+  t.is((await sketch('/values/new')).body, large);
+  t.is((await sketch('/values/new', {}, { method: 'DELETE' })).status, 405);
   // One for each worker, whatever was missed.
   t.true(backend.connections <= 2);
   t.is((await sketch('/values/broken')).status, 502);
+  const srv = await sketched();
+  await srv.waitForLog(/upstream sent invalid response, .*upstream: "memcached:/);
+  await srv.waitForLog(/broken 502/, 'logs/values.log');
+  const lengths = srv.read('logs/values.log');
+  for (const [line, length] of [
+    ['a 200', 5],
+    ['large 200', 300_000],
+    ['slow 200', 4],
+    ['new 200', 300_000],
+    ['broken 502', 0],
+  ] as const)
+    t.regex(lengths, new RegExp(`^/values/${line} (0, )?${length}$`, 'm'));
 });
 
 test.serial('the recipes do what the page says: who asks for the trap is blocked by every worker', async (t) => {

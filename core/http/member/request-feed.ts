@@ -89,7 +89,8 @@ export class RequestFeed implements BodyReader, BodyOwner {
     const body = whole !== undefined ? [whole] : this.#kept.isEmpty ? NOTHING : this.#kept.pieces();
     const ends = this.complete && (store === undefined || whole !== undefined);
     const trailers = ends ? this.#trailers : '';
-    const head = { request, method, target, fields, length: this.#length, mayHaveTrailers: this.#mayHaveTrailers };
+    const { settings } = this.route.plan;
+    const head = { request, method, target, fields, length: this.#length, mayHaveTrailers: this.#mayHaveTrailers, settings };
     stream.start(head, body, ends && trailers === '');
     // Its protocol may have failed.
     if (this.#stream === stream && trailers !== '') stream.end(trailers);

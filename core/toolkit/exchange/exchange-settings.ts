@@ -54,7 +54,10 @@ export class ExchangeSettings<const P extends string> {
     this.#confOf = unprefixer(prefix, EXCHANGE_NAMES);
   }
 
-  /** Rejects values that do not fit to each other, in all places. */
+  /**
+   * Rejects values that do not fit to each other. {@link plan} does it for the places that pass requests; called at the beginning of `compile`,
+   * it does so for all others as well.
+   */
   assert(scope: ExchangeScope<P>): void {
     const { conf } = scope;
     if (this.#fitting.has(conf)) return;
@@ -64,6 +67,7 @@ export class ExchangeSettings<const P extends string> {
 
   /** @param pass the directive that names the target, for errors */
   plan(scope: ExchangeScope<P>, pass: string): CommonPlan {
+    this.assert(scope);
     const conf = this.#confOf(scope.conf);
     return {
       prefix: this.prefix,

@@ -19,7 +19,6 @@ export class SerialStream implements MemberStream, MemberConnection, PeerUser, I
   readonly connection: PeerConnection;
   requests = 0;
   received = 0;
-  headLength = 0;
   isReused = false;
   readonly #codec: MemberCodec;
   #target: MemberTarget;
@@ -28,6 +27,10 @@ export class SerialStream implements MemberStream, MemberConnection, PeerUser, I
   /** Counts requests: what was called for an earlier one concerns no later one. */
   #turn = 0;
   #requestEnded = false;
+  #hasHead = false;
+  #headLength = 0;
+  /** Bytes of the body that a codec of a module has passed. Undefined: its codec is of the core, and the framing counts as well. */
+  #passed: number | undefined = undefined;
   /** The response is here to its end, and the connection may carry another request. */
   #isReusable = false;
   /** The memory of the present read, where it is lent. */
@@ -61,6 +64,10 @@ export class SerialStream implements MemberStream, MemberConnection, PeerUser, I
   get ownFailure(): 'alert' | 'crit' | undefined {
     return this.connection.ownFailure;
   }
+  get headLength(): number {
+    if (!this.#hasHead) return this.received;
+    return this.#passed === undefined ? this.#headLength : this.received - this.#passed;
+  }
   get sent(): number {
     return this.connection.bytesSent;
   }
@@ -91,8 +98,9 @@ export class SerialStream implements MemberStream, MemberConnection, PeerUser, I
     this.#target = target;
     this.#reader = reader;
     this.#turn++;
-    this.#requestEnded = this.#isReusable = false;
-    this.received = this.headLength = 0;
+    this.#requestEnded = this.#isReusable = this.#hasHead = false;
+    this.received = this.#headLength = 0;
+    this.#passed = undefined;
     this.isReused = true;
     this.connection.memory.limit(target.firstRead);
     this.connection.reuse(this);
@@ -179,16 +187,23 @@ export class SerialStream implements MemberStream, MemberConnection, PeerUser, I
   }
 
   respond(status: number, fields: string, length: number, reason = ''): boolean {
-    return this.#makeHead(status, fields, reason) && this.begin(length, 0);
+    if (!this.#makeHead(status, fields, reason)) return false;
+    this.#passed = 0;
+    return this.begin(length, 0);
   }
 
   respondWhole(status: number, fields: string, body: Buffer, reusable: boolean): void {
-    if (this.#makeHead(status, fields, '')) this.beginWhole(body.length, body, 0, body.length, reusable);
+    if (!this.#makeHead(status, fields, '')) return;
+    this.#passed = 0;
+    this.beginWhole(body.length, body, 0, body.length, reusable);
   }
 
   pass(bytes: Buffer, from: number, to: number): void {
+    const reader = this.#reader;
+    if (reader === undefined) return;
+    if (this.#passed !== undefined) this.#passed += to - from;
     // Other memory than that of the read is the codec's, which gives it away.
-    this.#reader?.onData(bytes, from, to, this.#lent !== undefined && bytes.buffer === this.#lent.buffer ? this.connection : undefined);
+    reader.onData(bytes, from, to, this.#lent !== undefined && bytes.buffer === this.#lent.buffer ? this.connection : undefined);
   }
 
   complete(reusable: boolean, trailers = ''): void {
@@ -218,7 +233,8 @@ export class SerialStream implements MemberStream, MemberConnection, PeerUser, I
     const reader = this.#reader;
     if (reader === undefined) return false;
     const turn = this.#turn;
-    this.headLength = this.received - inHand;
+    this.#hasHead = true;
+    this.#headLength = this.received - inHand;
     reader.onHead(length);
     return this.#isIn(turn);
   }
