@@ -2,6 +2,7 @@ import type { BodyFilter, BodyOutput } from '../core/contract/http.js';
 
 /**
  * Runs a body filter for a unit test: gives it the pieces, then the end. Resolves with what it has written when it has ended the body.
+ * A piece that the filter does not retain is overwritten after its call.
  * @throws what it throws, what it fails with, and RangeError if it writes other than the bytes of its `length`
  */
 export function runBodyFilter(filter: BodyFilter, pieces: readonly (string | Uint8Array)[]): Promise<Buffer> {
@@ -29,7 +30,11 @@ export function runBodyFilter(filter: BodyFilter, pieces: readonly (string | Uin
         reject(error instanceof Error ? error : new Error(String(error)));
       },
     };
-    for (const piece of pieces) filter.write(Buffer.from(piece), out);
+    for (const piece of pieces) {
+      const bytes = Buffer.from(piece);
+      filter.write(bytes, out);
+      if (filter.retains === false) bytes.fill(0);
+    }
     filter.end(out);
   });
 }

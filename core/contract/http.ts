@@ -85,7 +85,9 @@ export interface HttpHandlers extends Partial<Record<Phase, Handler>> {
 export interface BodyFilter {
   /** Bytes of the body when it has passed, if the filter knows that: the Content-Length. Without it the length is unknown. */
   readonly length?: number;
-  /** Gets a piece of the body, which the filter may keep. It writes its output to `out`, now or later. */
+  /** False: pieces are valid during {@link write} only and are not copied for the filter, which must neither retain them nor pass them on. */
+  readonly retains?: boolean;
+  /** Gets a piece of the body, which the filter may retain. It writes its output to `out`, now or later. */
   write(piece: Buffer, out: BodyOutput): void;
   /** The body is complete. The filter writes what it still holds and calls `out.end()`, now or later. */
   end(out: BodyOutput): void;

@@ -10,7 +10,12 @@ import {
   type Scope,
 } from '../../core/contract/http.js';
 import { httpModule } from '../../core/contract/manifest.js';
+import { type Codec, CodecPool } from '../../core/toolkit/codec.js';
 import { directive } from '../../core/contract/spec.js';
+
+/** Bytes, compressed or not, of a body that are decompressed at once, without the way to another thread. */
+const AT_ONCE = 65_536;
+const NOTHING = Buffer.alloc(0);
 
 const IN = ['http', 'server', 'location'] as const;
 
@@ -36,6 +41,8 @@ abstract class GzipClients {
   phases: { header: 890 },
 })
 export class Gunzip {
+  readonly #pool = new CodecPool<Zlib.Gunzip>();
+
   constructor(private readonly clients: GzipClients) {}
 
   compile({ conf }: Scope<typeof directives>): HttpHandlers | undefined {
@@ -48,46 +55,92 @@ export class Gunzip {
         // The coding of a part cannot be changed, and where there is no body nothing is.
         if (request.status === 206 || request.status === 304 || request.status === 204) return undefined;
         this.clients.recode(request.response, undefined);
-        return new Decompressor(zlib.createGunzip());
+        return new Decompressor(zlib, this.#pool);
       },
     };
   }
 }
 
 /**
- * Decompresses on another thread. Little can become much: no more is decompressed than the client takes, and no more is read than is
- * decompressed.
+ * Decompresses what is small at once, and the rest on another thread. Little can become much: no more is decompressed than the client takes,
+ * and no more is read than is decompressed.
  */
 class Decompressor implements BodyFilter {
+  readonly retains = false;
+  #bytesIn = 0;
+  /** Undefined: it is released, or has become the stream. */
+  #codec: Codec<Zlib.Gunzip> | undefined;
+  #stream: Zlib.Gunzip | undefined = undefined;
   #out: BodyOutput | undefined = undefined;
 
-  constructor(private readonly gunzip: Zlib.Gunzip) {
-    this.gunzip.on('data', (piece: Buffer) => {
-      if (this.#out?.write(piece) === false) this.gunzip.pause();
-    });
-    this.gunzip.on('drain', () => this.#out?.resume());
-    this.gunzip.on('end', () => this.#out?.end());
-    this.gunzip.on('error', (error) => this.#out?.fail(new MalformedBody(`inflate() failed: ${error.message}`)));
+  constructor(
+    private readonly zlib: typeof Zlib,
+    private readonly pool: CodecPool<Zlib.Gunzip>,
+  ) {
+    const create = (): Zlib.Gunzip => zlib.createGunzip();
+    this.#codec = pool.borrow(0, create);
+    if (this.#codec === undefined) this.#continue(create());
   }
 
   write(piece: Buffer, out: BodyOutput): void {
     this.#out = out;
-    if (!this.gunzip.write(piece)) out.pause();
+    this.#bytesIn += piece.length;
+    const codec = this.#codec;
+    let left = piece.length;
+    if (codec !== undefined) {
+      if (!codec.isComplete && this.#bytesIn <= AT_ONCE) left = run(codec, piece, this.zlib.constants.Z_NO_FLUSH, out);
+      if (left === 0 || codec.isComplete) return;
+      this.#continue(codec.toStream());
+    }
+    if (this.#stream?.write(Buffer.from(piece.subarray(piece.length - left))) === false) out.pause();
   }
 
   end(out: BodyOutput): void {
-    if (this.#out === undefined) {
-      out.end();
+    const codec = this.#codec;
+    if (codec === undefined) {
+      if (this.#out === undefined) out.end();
+      else this.#stream?.end();
       return;
     }
-    this.gunzip.end();
+    if (this.#out !== undefined && !codec.isComplete) run(codec, NOTHING, this.zlib.constants.Z_FINISH, out);
+    this.#release(codec);
+    out.end();
   }
 
   drain(): void {
-    this.gunzip.resume();
+    this.#stream?.resume();
   }
 
   destroy(): void {
-    this.gunzip.destroy();
+    if (this.#codec === undefined) this.#stream?.destroy();
+    else this.#release(this.#codec);
   }
+
+  #continue(stream: Zlib.Gunzip): void {
+    this.#codec = undefined;
+    this.#stream = stream;
+    stream.on('data', (piece: Buffer) => {
+      if (this.#out?.write(piece) === false) stream.pause();
+    });
+    stream.on('drain', () => this.#out?.resume());
+    stream.on('end', () => this.#out?.end());
+    stream.on('error', (error) => this.#out?.fail(malformed(error)));
+  }
+
+  #release(codec: Codec<Zlib.Gunzip>): void {
+    this.#codec = undefined;
+    this.pool.release(codec);
+  }
+}
+
+function run(codec: Codec<Zlib.Gunzip>, piece: Buffer, flush: number, out: BodyOutput): number {
+  try {
+    return codec.run(piece, flush, out, AT_ONCE);
+  } catch (error) {
+    throw malformed(error as Error);
+  }
+}
+
+function malformed(error: Error): MalformedBody {
+  return new MalformedBody(`inflate() failed: ${error.message}`);
 }

@@ -1,13 +1,15 @@
+import type * as Zlib from 'node:zlib';
 import { argType } from '../../core/contract/arg-type.js';
 import { choice, flag, number, rest, size, text } from '../../core/contract/args.js';
 import type { BodyFilter, HttpHandlers, HttpRequest, ResponseHeaders, Scope, VariableGetter } from '../../core/contract/http.js';
 import { httpModule } from '../../core/contract/manifest.js';
+import { CodecPool } from '../../core/toolkit/codec.js';
 import { compilePattern } from '../../core/toolkit/pattern.js';
 import { isOfType, typesOf, weakenTag } from '../../core/contract/response-fields.js';
 import { ArgError, directive, type ArgType } from '../../core/contract/spec.js';
 import type { Directive } from '../../core/contract/tree.js';
 import { takesGzip, type ClientRules, type ProxiedCase } from './clients.js';
-import { compressor, type Compression, type Compressor } from './compressor.js';
+import { compressor, smaller, type Compression, type CompressionLevel, type Compressor } from './compressor.js';
 
 const IN = ['http', 'server', 'location'] as const;
 
@@ -125,6 +127,7 @@ export class Gzip extends GzipClients {
   readonly variables: Readonly<Record<string, VariableGetter>> = { gzip_ratio: (request) => ratioOf(request.get(this)) };
   /** Of the blocks where not all is as by default. */
   readonly #negotiations = new WeakMap<Directive, Negotiation>();
+  readonly #pool = new CodecPool<Zlib.Gzip>();
 
   negotiate(request: HttpRequest): boolean {
     const { directive: block } = request.scope;
@@ -144,12 +147,14 @@ export class Gzip extends GzipClients {
     if (scope.directive !== undefined && negotiation !== DEFAULTS) this.#negotiations.set(scope.directive, negotiation);
     if (!conf.gzip) return undefined;
     const types = typesOf(conf.gzip_types);
-    const compression: Compression = {
+    const full: CompressionLevel = {
       zlib: process.getBuiltinModule('node:zlib'),
+      pool: this.#pool,
       level: conf.gzip_comp_level,
       windowBits: Math.log2(conf.gzip_window),
       memLevel: Math.log2(conf.gzip_hash) - 8,
     };
+    const compression: Compression = { ...full, small: smaller(full) };
     const { gzip_min_length: least } = conf;
     return {
       header: (request) => {

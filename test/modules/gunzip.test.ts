@@ -15,9 +15,13 @@ async function start(t: ExecutionContext): Promise<Srv> {
   const bodies: Readonly<Record<string, Buffer>> = {
     '/': gzipSync(TEXT),
     '/two': Buffer.concat([gzipSync('first '), gzipSync('second')]),
+    '/small': gzipSync('small'),
+    '/trailing': Buffer.concat([gzipSync('small'), Buffer.from([0, 0, 1])]),
+    '/zeros': gzipSync(Buffer.alloc(200_000)),
     '/bomb': BOMB,
     '/empty': Buffer.alloc(0),
     '/broken': Buffer.from('this is no gzip'),
+    '/small-cut': gzipSync('small').subarray(0, 20),
     '/cut': gzipSync(TEXT).subarray(0, 500),
   };
   const { port } = await httpBackend(t, (request, response) => {
@@ -53,6 +57,9 @@ test('a client without gzip gets it decompressed, another one as it is', async (
   t.is(headers.etag, 'W/"x"');
   t.is(headers.vary, 'Accept-Encoding');
   t.is((await get(port, '/two')).body, 'first second');
+  for (let i = 0; i < 3; i++) t.is((await get(port, '/small')).body, 'small');
+  t.is((await get(port, '/trailing')).body, 'small');
+  t.is((await get(port, '/zeros')).body, '\0'.repeat(200_000));
   t.is((await get(port, '/both/')).body, TEXT);
   t.is((await get(port, '/both/')).headers.vary, 'Accept-Encoding', 'once');
   const asIs = await get(port, '/', { headers: { 'accept-encoding': 'gzip' } });
@@ -86,6 +93,7 @@ test('what is no gzip is an error, and what is cut off is not complete', async (
   const cut = await exchange(t, port, 'GET /cut HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
   t.notRegex(cut, /\r\n0\r\n\r\n$/);
   await srv.waitForLog(/unexpected end of file/);
+  t.notRegex(await exchange(t, port, 'GET /small-cut HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'), /\r\n0\r\n\r\n$/);
   t.is((await get(port, '/two')).body, 'first second');
 });
 

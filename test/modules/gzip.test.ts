@@ -34,7 +34,8 @@ function bytesOf(
 }
 
 const isGzip = ({ headers }: Bytes): boolean => headers['content-encoding'] === 'gzip';
-const TEXT = 'some text that repeats, '.repeat(40);
+const MEDIUM = 'some text that repeats, '.repeat(4000);
+const TEXT = MEDIUM.slice(0, 960);
 const LARGE = Array.from({ length: 60_000 }, (_, line) => `line ${line} ${line * 7919}\n`).join('');
 
 /** Fields and status are as the query says: `/?status=404&etag="x"`. */
@@ -45,9 +46,14 @@ function backend(t: Scope): Promise<HttpBackend> {
     searchParams.delete('status');
     response.setHeader('content-type', 'text/html; charset=utf-8');
     for (const [name, value] of searchParams) response.setHeader(name, value);
-    const body = pathname.endsWith('/large') ? LARGE : pathname.endsWith('/short') ? 'short' : TEXT;
+    const body = pathname.includes('/large')
+      ? LARGE
+      : pathname.endsWith('/short')
+        ? 'short'
+        : MEDIUM.slice(0, Number(searchParams.get('size') ?? 960));
     response.writeHead(status, pathname.endsWith('/unknown') || status === 304 ? {} : { 'content-length': body.length });
-    response.end(request.method === 'HEAD' || status === 304 ? undefined : body);
+    if (!pathname.includes('/pieces')) response.end(request.method === 'HEAD' || status === 304 ? undefined : body);
+    else response.write(body.slice(0, 100), () => setTimeout(() => response.end(body.slice(100)), 20));
   });
 }
 
@@ -81,6 +87,12 @@ test('responses of members and of the server are compressed, small and large, wi
     ['/large', LARGE],
     ['/any/large', LARGE],
     ['/types/large', LARGE],
+    ['/large/unknown', LARGE],
+    ['/pieces', TEXT],
+    ['/pieces/unknown', TEXT],
+    ...[10_000, 16_384, 20_000, 65_536, 70_000].flatMap((size) =>
+      ['/', '/types', '/unknown', '/pieces'].map((path) => [`${path}?size=${size}`, MEDIUM.slice(0, size)] as const),
+    ),
   ] as const) {
     const response = await bytesOf(port, path);
     t.true(isGzip(response), path);
@@ -92,6 +104,7 @@ test('responses of members and of the server are compressed, small and large, wi
   await srv.waitForLog(/\/off -/, 'logs/access.log');
   t.regex(srv.read('logs/access.log'), /^\/large 2\.\d\d$/m);
   t.regex(srv.read('logs/access.log'), /^\/ [1-9]\d\.\d\d$/m);
+  t.regex(srv.read('logs/access.log'), /^\/large\/unknown 2\.\d\d$/m);
 });
 
 test('HEAD has the fields that GET has', async (t) => {

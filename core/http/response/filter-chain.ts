@@ -49,8 +49,9 @@ export class FilterChain implements ResponseSink, RequestOwner, Timed {
   }
 
   write(chunk: Buffer, from: number, to: number, lender: Lender | undefined): void {
+    const [first] = this.#links;
     const piece = chunk.subarray(from, to);
-    this.#links[0]?.accept(lender === undefined ? piece : Buffer.from(piece));
+    first?.accept(lender === undefined || !first.retains ? piece : Buffer.from(piece));
   }
 
   end(): void {
@@ -179,6 +180,10 @@ class Link implements BodyOutput {
     private readonly filter: BodyFilter,
     readonly handler: unknown,
   ) {}
+
+  get retains(): boolean {
+    return this.filter.retains !== false;
+  }
 
   /** The response waits for it. */
   get isAwaited(): boolean {

@@ -120,6 +120,7 @@ export class Http1Stream implements ClientStream {
   }
 
   abort(request: Request): void {
+    this.#writer.flushChunks();
     this.connection.abort(request);
   }
 

@@ -10,10 +10,13 @@ const JOINED_LIMIT = 16_384;
 
 /**
  * Writes responses to the socket of an HTTP/1 connection. The head waits for the first bytes of the body, so that a small response leaves in
- * one write; large pieces go out as the buffers they were read into.
+ * one write; large pieces go out as the buffers they were read into. Small chunks wait until the end of the current tick, so that the last one
+ * leaves together with the end of the body.
  */
 export class ResponseWriter {
   #head = '';
+  /** Chunks of this tick, after their head. */
+  #chunks = '';
   /** Read buffers that the socket still needs. */
   readonly #inFlight: Buffer[] = [];
 
@@ -35,10 +38,20 @@ export class ResponseWriter {
   }
 
   flush(request: Request): void {
+    this.flushChunks();
     if (this.#head === '') return;
     const head = this.#head;
     this.#head = '';
     this.writeText(request, head);
+  }
+
+  /** @returns false if there were none */
+  flushChunks(): boolean {
+    if (this.#chunks === '') return false;
+    const chunks = this.#chunks;
+    this.#chunks = '';
+    this.socket.write(chunks, 'latin1');
+    return true;
   }
 
   /** Text of single bytes (latin1). */
@@ -64,10 +77,12 @@ export class ResponseWriter {
 
   end(request: Request): void {
     if (request.chunked && request.sendsBody) {
-      const head = this.#head;
-      this.#head = '';
       const trailers = takeTrailers(request);
-      this.writeText(request, trailers === '' ? head + LAST_CHUNK : `${head}${LAST_CHUNK_HEAD}${trailers}\r\n`);
+      const end = trailers === '' ? LAST_CHUNK : `${LAST_CHUNK_HEAD}${trailers}\r\n`;
+      request.bytesSent += this.#head.length + end.length;
+      const text = this.#chunks + this.#head + end;
+      this.#chunks = this.#head = '';
+      this.socket.write(text, 'latin1');
     } else this.flush(request);
     this.recycle();
   }
@@ -87,7 +102,7 @@ export class ResponseWriter {
 
   /** The client is gone or cut off. */
   abandon(): void {
-    this.#head = '';
+    this.#chunks = this.#head = '';
     for (const buffer of this.#inFlight) this.buffers.lose(buffer);
     this.#inFlight.length = 0;
   }
@@ -98,15 +113,22 @@ export class ResponseWriter {
     this.#head = '';
     request.bytesSent += head.length + to - from + CHUNK_END.length;
     if (head.length + to - from < JOINED_LIMIT) {
-      socket.write(head + chunk.latin1Slice(from, to) + CHUNK_END, 'latin1');
+      this.#holdChunk(request, head + chunk.latin1Slice(from, to) + CHUNK_END);
       return;
     }
+    this.flushChunks();
     const body = chunk.subarray(from, to);
     socket.cork();
     socket.write(head, 'latin1');
     socket.write(lender === undefined ? body : Buffer.from(body));
     socket.write(CHUNK_END, 'latin1');
     socket.uncork();
+  }
+
+  #holdChunk(request: Request, text: string): void {
+    if (this.#chunks === '') process.nextTick(endTick, this, request);
+    this.#chunks += text;
+    if (this.#chunks.length >= JOINED_LIMIT) this.flushChunks();
   }
 
   /** Passes the very memory on that the bytes were read into, and keeps it from being read into again until it is sent. */
@@ -131,4 +153,8 @@ export class ResponseWriter {
     const buffer = lender.keepBuffer();
     if (buffer !== undefined) this.#inFlight.push(buffer);
   }
+}
+
+function endTick(writer: ResponseWriter, request: Request): void {
+  if (writer.flushChunks() && !request.finished && request.stream.awaitsDrain) request.stream.watchSending(request);
 }
