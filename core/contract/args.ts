@@ -230,6 +230,20 @@ export function zone({ min = '32k' } = {}): ArgType<ZoneSize, string> {
   };
 }
 
+/** The name of a zone of shared memory whose size is the argument `size` after it, as in `captcha_session_zone name size`: the arguments are a {@link ZoneSize}. */
+export function zoneName(): ArgType<string, string> {
+  return {
+    kind: 'zone',
+    form: 'name',
+    parse(value) {
+      if (value !== '' && !value.includes(':')) return value;
+      throw new ArgError(`invalid zone name "${value}"`, 'a name without ":"');
+    },
+    print: asIs,
+    json: textForm({ pattern: String.raw`^[^\x00-\x1f\x7f:]+$`, description: 'the name of a zone' }),
+  };
+}
+
 const RATE_SECONDS: Readonly<Record<string, number>> = { 'r/s': 1, 'r/m': 60, '': 1 };
 
 /** Requests per second or minute, `10r/s`, `30r/m`, in thousandths of a request per second, rounded down as nginx does (`limit_req_zone`). */

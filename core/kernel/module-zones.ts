@@ -222,8 +222,9 @@ function* inEngine(engine: Block, context: ContextName, name: string): Generator
 /** Undefined: the directive goes without a zone. */
 function declarationOf(directive: Directive, { context, registered, field }: ZoneSpec, args: AnyArgContext): Declaration | undefined {
   const value = readDirective(registered.signature, directive, args);
-  const zone = (field === '' ? value : (value as Record<string, unknown>)[field]) as ZoneSize | undefined;
-  if (zone === undefined) return undefined;
+  const found = (field === '' ? value : (value as Record<string, unknown>)[field]) as ZoneSize | string | undefined;
+  if (found === undefined) return undefined;
+  const zone = typeof found === 'string' ? { name: found, size: (value as ZoneSize).size } : found;
   const positional = directive.args.filter(({ text }) => registered.signature.keyed(text) === undefined);
   return { directive, context, ...zone, key: positional.map(({ text }) => text).join(' ') };
 }

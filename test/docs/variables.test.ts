@@ -10,6 +10,8 @@ import type { HttpModule } from '../../core/contract/manifest.js';
 import type { Getter, GetterFamily } from '../../core/contract/template.js';
 import { defineStreamVariables } from '../../core/stream/core-variables.js';
 import { StreamVariables } from '../../core/stream/site/variables.js';
+import { Zones } from '../../core/contract/zones.js';
+import { FakeZones } from '../../testing/zones.js';
 import { readRoot } from './source-files.js';
 
 const SESSIONS = '\n## Of a session, in `stream`\n';
@@ -31,11 +33,12 @@ function namesIn<R>(variables: Variables<R>): Set<string> {
 }
 
 function defineVariables<R>(variables: Variables<R>, { class: moduleClass, declaration }: DocumentedModule): void {
-  const provided = new Map(
+  const provided = new Map<unknown, object>(
     wantedServices(moduleClass)
       .filter(isModuleService)
       .map((token) => [token, {}]),
   );
+  provided.set(Zones, new FakeZones());
   const instance: HttpModule = new Services().construct(moduleClass, 'a test', provided);
   for (const [name, getter] of Object.entries({ ...declaration.manifest.variables, ...instance.variables }))
     variables.define(name, getter as Getter<R>);

@@ -1,0 +1,60 @@
+import type { ZoneSize } from '../../core/contract/args.js';
+import type { Counter, MetricKinds } from '../../core/contract/metrics.js';
+import type { Records, Zones } from '../../core/contract/zones.js';
+import type { Verdict } from './challenges.js';
+import { SlidingSecond, SLIDING_FIELDS } from './sliding-second.js';
+
+/** How long a key without requests is remembered at least, in milliseconds. */
+const REMEMBERED = 10_000;
+const RESULTS = ['challenged', 'verified', 'right', 'wrong', 'rejected'] as const;
+type ResultName = (typeof RESULTS)[number];
+
+export interface ZoneFigures extends Readonly<Record<ResultName, number>> {
+  readonly zone: string;
+  /** Bytes. */
+  readonly size: number;
+  readonly keys: number;
+  readonly evicted: number;
+}
+
+/** One `captcha_zone`: its counts, and its figures. */
+export class CaptchaZone {
+  readonly name: string;
+  readonly requests: SlidingSecond;
+  readonly #counters: Readonly<Record<ResultName, Counter>>;
+
+  private constructor(
+    private readonly size: ZoneSize,
+    private readonly records: Records<(typeof SLIDING_FIELDS)[number]>,
+    metrics: MetricKinds,
+  ) {
+    this.name = size.name;
+    this.requests = new SlidingSecond(records);
+    const counter = (result: ResultName): Counter => metrics.counter('srv_http_captcha_total', { zone: size.name, result });
+    this.#counters = Object.fromEntries(RESULTS.map((result) => [result, counter(result)])) as Record<ResultName, Counter>;
+  }
+
+  static open(size: ZoneSize, zones: Zones, metrics: MetricKinds): CaptchaZone {
+    return new CaptchaZone(size, zones.records(size, { fields: SLIDING_FIELDS, ttl: REMEMBERED }), metrics);
+  }
+
+  challenged(): void {
+    this.#counters.challenged.add();
+  }
+
+  /** A request above the limit with a valid cookie. */
+  verified(): void {
+    this.#counters.verified.add();
+  }
+
+  solved(verdict: Verdict): void {
+    const result = verdict === 'right' ? 'right' : verdict === 'gone' ? 'rejected' : 'wrong';
+    this.#counters[result].add();
+  }
+
+  figures(): ZoneFigures {
+    const counts = Object.fromEntries(RESULTS.map((result) => [result, this.#counters[result].value])) as Record<ResultName, number>;
+    const { name: zone, size } = this.size;
+    return { zone, size, keys: this.records.size, evicted: this.records.evicted, ...counts };
+  }
+}

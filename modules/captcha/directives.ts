@@ -1,0 +1,88 @@
+import {
+  choice,
+  flag,
+  number,
+  optional,
+  param,
+  requiredParam,
+  rest,
+  size,
+  template,
+  text,
+  time,
+  zone,
+  zoneName,
+} from '../../core/contract/args.js';
+import { file } from '../../core/contract/file.js';
+import { directive, type Conf } from '../../core/contract/spec.js';
+import { parsePage } from './page-template.js';
+import { parseSecrets } from './secrets.js';
+import { parseTexts } from './texts.js';
+
+const ANYWHERE = ['http', 'server', 'location'] as const;
+/** Directives that the responses to solutions need: no location is chosen for these requests. */
+const SITE = ['http', 'server'] as const;
+
+export const directives = {
+  captcha: directive({
+    in: ANYWHERE,
+    args: flag(),
+    default: 'off',
+    dynamic: true,
+    doc: 'Clients above the rate of `captcha_limit_rate` get a challenge, with status 429, until they have solved it.',
+  }),
+  captcha_zone: directive({
+    in: ['http'],
+    args: { key: template('key'), zone: requiredParam('zone', zone()) },
+    many: true,
+    identity: ({ args }) => args.find(({ text: word }) => word.startsWith('zone='))?.text ?? '',
+    doc: 'Shared memory with the requests of each key in the last second. Requests with an empty key are not counted.',
+  }),
+  captcha_limit_rate: directive({
+    in: ANYWHERE,
+    args: { zone: text('zone'), rate: number({ min: 1, max: 100_000 }) },
+    dynamic: true,
+    doc: 'A zone, and the requests per second and key above which clients are challenged.',
+  }),
+  captcha_mode: directive({
+    in: ANYWHERE,
+    args: choice('auto', 'image', 'pow'),
+    default: 'auto',
+    dynamic: true,
+    doc: 'The challenge: a picture to read (or sounds to count), work for the browser (pow), or work where scripts run and a picture elsewhere (auto).',
+  }),
+  captcha_expire: directive({
+    in: ANYWHERE,
+    args: time({ calendar: true }),
+    default: '1h',
+    dynamic: true,
+    doc: 'How long a solution is valid.',
+  }),
+  captcha_bypass: directive({
+    in: ANYWHERE,
+    args: { conditions: rest(template()) },
+    doc: 'Requests are not counted if one of these texts is neither empty nor "0".',
+  }),
+  captcha_secret: directive({
+    in: SITE,
+    args: { secret: optional(text('secret')), former: optional(text('former')), file: param('file', file(parseSecrets)) },
+    doc: 'Signs the cookies of clients that have solved a challenge; cookies signed with the former secret are valid too. A file has them in its first two lines. Default: random bytes, other ones after each start.',
+  }),
+  captcha_session_zone: directive({
+    in: ['http'],
+    args: { name: zoneName(), size: size({ min: '32k' }) },
+    doc: 'Shared memory with the challenges that wait for a solution. A full zone drops the ones that were used longest ago. Default: 1m.',
+  }),
+  captcha_redirect_uri_file: directive({
+    in: SITE,
+    args: file(parsePage),
+    doc: 'Template of the page with the challenge.',
+  }),
+  captcha_text_file: directive({
+    in: SITE,
+    args: file(parseTexts),
+    doc: 'Texts of the page in further languages, or in other words, as JSON.',
+  }),
+};
+
+export type CaptchaConf = Conf<typeof directives>;

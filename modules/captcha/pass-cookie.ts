@@ -1,0 +1,48 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { HttpRequest } from '../../core/contract/http.js';
+import type { Secrets } from './secrets.js';
+
+/** Bytes of a signature, and characters as they are written. */
+const SIGNATURE = 24;
+const WRITTEN = (SIGNATURE * 4) / 3;
+const FORM = /^([1-9a-z][0-9a-z]{4,8})\.([\w-]+)$/;
+
+/** The cookie of clients that have solved a challenge of one zone: a time and a signature over zone, key and time. */
+export class PassCookie {
+  /** Of the cookie. A zone's name may have any characters, and case makes no difference in the name of a cookie. */
+  readonly name: string;
+
+  constructor(
+    private readonly zone: string,
+    private readonly secrets: () => Secrets,
+  ) {
+    this.name = `captcha_${zone.replaceAll(/[^a-z0-9-]/g, (character) => `_${Buffer.from(character).toString('hex')}_`)}`;
+  }
+
+  /**
+   * Text for Set-Cookie.
+   * @param key digest of the key that was challenged
+   * @param ms how long it is valid
+   */
+  issue(key: string, now: number, ms: number, isSecure: boolean): string {
+    const seconds = Math.max(Math.ceil(ms / 1000), 1);
+    const expires = (Math.floor(now / 1000) + seconds).toString(36);
+    const signature = this.#sign(this.secrets()[0]!, key, expires).toString('base64url');
+    return `${this.name}=${expires}.${signature}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
+  }
+
+  /** True for a cookie of this key that is not expired. All signatures are made and compared, whatever the cookie is. */
+  isValid(request: HttpRequest, key: string, now: number): boolean {
+    const [, expires = '', written = ''] = FORM.exec(request.variable(`cookie_${this.name}`) ?? '') ?? [];
+    const shown = Buffer.alloc(SIGNATURE);
+    if (written.length === WRITTEN) shown.write(written, 'base64url');
+    let isRight = false;
+    for (const secret of this.secrets()) isRight = timingSafeEqual(this.#sign(secret, key, expires), shown) || isRight;
+    return isRight && Number.parseInt(expires, 36) * 1000 > now;
+  }
+
+  #sign(secret: string, key: string, expires: string): Buffer {
+    const text = `captcha cookie\0${this.zone}\0${expires}\0`;
+    return createHmac('sha256', secret).update(text).update(key, 'latin1').digest().subarray(0, SIGNATURE);
+  }
+}

@@ -1,0 +1,77 @@
+import type { HttpRequest, Result } from '../../core/contract/http.js';
+import { PREFIX } from './assets.js';
+import type { Challenge, Challenges } from './challenges.js';
+import type { Original } from './original-request.js';
+import { challengePage, gonePage, resendPage, type PageStyle } from './page.js';
+import { SHIPPED_PAGE, type PageTemplate } from './page-template.js';
+import { chooseLanguage, type Languages, type TextName } from './texts.js';
+import { PUZZLES } from './work.js';
+
+const HTML = 'text/html; charset=utf-8';
+const JSON_TYPE = 'application/json';
+/** Of the page that is shipped; another one may load what it likes. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; worker-src 'self'; base-uri 'none'; frame-ancestors 'self'";
+
+/** Pages and responses of one server. */
+export class CaptchaSite {
+  constructor(
+    readonly challenges: Challenges,
+    private readonly languages: Languages,
+    private readonly template: PageTemplate,
+  ) {}
+
+  /** The response to a client above the limit. */
+  sendChallenge(request: HttpRequest, challenge: Challenge, original: Original): Result {
+    request.response.set('Retry-After', '1');
+    if (!wantsPage(request)) return sendJson(request, 429, { error: 'captcha', challenge: challengeJson(challenge) });
+    return this.#sendPage(request, 429, challengePage(this.#style(request), challenge, original));
+  }
+
+  /** The page once more, after a solution. */
+  sendAgain(request: HttpRequest, challenge: Challenge, original: Original, error: TextName): Result {
+    return this.#sendPage(request, 403, challengePage(this.#style(request), challenge, original, error));
+  }
+
+  sendGone(request: HttpRequest, uri: string): Result {
+    return this.#sendPage(request, 403, gonePage(this.#style(request), uri));
+  }
+
+  /** Sends the form again, which script does where there is any. */
+  sendResend(request: HttpRequest, original: Original): Result {
+    return this.#sendPage(request, 200, resendPage(this.#style(request), original));
+  }
+
+  #style(request: HttpRequest): PageStyle {
+    const language = chooseLanguage(request.header('accept-language'), this.languages);
+    return { template: this.template, language, texts: this.languages.get(language)! };
+  }
+
+  #sendPage(request: HttpRequest, status: number, page: string): Result {
+    if (this.template === SHIPPED_PAGE) request.response.set('Content-Security-Policy', POLICY);
+    return sendUncached(request, status, page, HTML);
+  }
+}
+
+/** Clients that do not ask for HTML get JSON. */
+export function wantsPage(request: HttpRequest): boolean {
+  return /\btext\/html\b/i.test(request.header('accept') ?? '');
+}
+
+export function sendJson(request: HttpRequest, status: number, value: unknown): Result {
+  return sendUncached(request, status, `${JSON.stringify(value)}\n`, JSON_TYPE);
+}
+
+export function sendUncached(request: HttpRequest, status: number, body: string | Uint8Array, type: string): Result {
+  const { response } = request;
+  response.set('Cache-Control', 'no-store');
+  response.set('Referrer-Policy', 'same-origin');
+  response.set('X-Content-Type-Options', 'nosniff');
+  return request.send(status, body, type);
+}
+
+function challengeJson({ token, mode, salt, difficulty }: Challenge): object {
+  const read = { picture: `${PREFIX}picture/${token}`, sound: `${PREFIX}sound/${token}` };
+  const work = { algorithm: 'SHA-256', salt, puzzles: PUZZLES, difficulty };
+  return { token, mode, ...(mode !== 'pow' && read), ...(mode !== 'image' && { work }), solution: `${PREFIX}solution` };
+}

@@ -1,0 +1,146 @@
+import { DECLINED, type HttpRequest, type Result } from '../../core/contract/http.js';
+import { conditionalResult } from '../../core/toolkit/conditions.js';
+import { ASSETS, PREFIX, type Asset } from './assets.js';
+import { digestOf, type Challenge, type Verdict } from './challenges.js';
+import { fieldsOf, returnUri, type Original } from './original-request.js';
+import { drawText } from './picture.js';
+import { sendJson, sendUncached, wantsPage, type CaptchaSite } from './site.js';
+import { soundOf } from './sound.js';
+
+/** A form of 64 KiB, of which each byte may have become three, and the rest. */
+const LONGEST_SOLUTION = 262_144;
+const TOKEN_PATH = /^(picture|sound)\/([\w-]{44})$/;
+
+/** Effects of a solution: the cookie for the client, counts, the state of the request. */
+export interface SolutionEffects {
+  /** Undefined: there is no such zone any more. */
+  accept(request: HttpRequest, challenge: Challenge): string | undefined;
+  count(request: HttpRequest, zone: string | undefined, verdict: Verdict): void;
+}
+
+interface Sent extends Original {
+  readonly token: string;
+  readonly solution: string;
+  readonly work: string;
+}
+
+/** Responds to everything below the prefix: files of the page, pictures, sounds, solutions. */
+export class CaptchaSolutions {
+  constructor(
+    private readonly site: CaptchaSite,
+    private readonly effects: SolutionEffects,
+  ) {}
+
+  handle(request: HttpRequest): Result | Promise<Result> {
+    if (!request.uri.startsWith(PREFIX) || request.parent !== undefined) return DECLINED;
+    const path = request.uri.slice(PREFIX.length);
+    if (path === 'solution') return request.method === 'POST' ? this.#check(request) : notAllowed(request, 'POST');
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    const asset = ASSETS.get(path);
+    if (asset !== undefined) return isRead ? sendAsset(request, asset) : notAllowed(request, 'GET, HEAD');
+    const [, what, token = ''] = TOKEN_PATH.exec(path) ?? [];
+    if (what === undefined) return 404;
+    return request.method === 'GET' ? this.#show(request, what as 'picture' | 'sound', token) : notAllowed(request, 'GET');
+  }
+
+  #show(request: HttpRequest, what: 'picture' | 'sound', token: string): Result {
+    const loaded = this.site.challenges.load(token, what, request.startTime);
+    if (loaded === undefined) return 404;
+    const isPicture = what === 'picture';
+    request.response.allowsRanges = !isPicture;
+    return sendUncached(
+      request,
+      200,
+      isPicture ? drawText(loaded.text, loaded.seed).png() : soundOf(loaded.text, loaded.seed),
+      isPicture ? 'image/png' : 'audio/wav',
+    );
+  }
+
+  async #check(request: HttpRequest): Promise<Result> {
+    const sent = parseSolution(await request.readBody(LONGEST_SOLUTION));
+    if (sent === undefined) return 400;
+    const { challenges } = this.site;
+    const challenge = isForeign(request, sent) ? undefined : challenges.find(sent.token, request.startTime);
+    if (challenge === undefined) return this.#reject(request, sent, undefined);
+    const solution = { text: readable(sent.solution), work: sent.work, page: digestOf(sent.uri, sent.form) };
+    const verdict = challenges.solve(sent.token, solution, request.startTime);
+    if (verdict === 'right') return this.#right(request, sent, challenge);
+    if (verdict === 'gone') return this.#reject(request, sent, challenge.zone);
+    this.effects.count(request, challenge.zone, verdict);
+    const left = challenge.guessesLeft - 1;
+    if (!wantsPage(request)) return sendJson(request, 403, { result: 'wrong', guesses_left: left });
+    if (verdict === 'wrong') return this.site.sendAgain(request, challenge, sent, 'wrong');
+    const next = challenges.issue({ ...challenge, page: solution.page }, request.startTime);
+    return this.site.sendAgain(request, next, sent, 'renewed');
+  }
+
+  #right(request: HttpRequest, sent: Sent, challenge: Challenge): Result {
+    const cookie = this.effects.accept(request, challenge);
+    if (cookie === undefined) return this.#reject(request, sent, undefined);
+    this.effects.count(request, challenge.zone, 'right');
+    request.response.set('Set-Cookie', cookie);
+    if (!wantsPage(request)) return sendJson(request, 200, { result: 'right' });
+    if (sent.form !== '') return this.site.sendResend(request, sent);
+    request.response.set('Location', sent.uri);
+    return sendUncached(request, 303, '', 'text/plain');
+  }
+
+  #reject(request: HttpRequest, { uri }: Sent, zone: string | undefined): Result {
+    this.effects.count(request, zone, 'gone');
+    return wantsPage(request) ? this.site.sendGone(request, uri) : sendJson(request, 403, { result: 'gone' });
+  }
+}
+
+/** Form fields, or JSON. Missing fields are empty; undefined: malformed. */
+function parseSolution(body: Buffer): Sent | undefined {
+  const text = body.toString();
+  const fields = text.startsWith('{') ? jsonFields(text) : new Map(fieldsOf(text));
+  if (fields === undefined) return undefined;
+  const field = (name: string): string => fields.get(name) ?? '';
+  const target = field('uri');
+  return {
+    token: field('token'),
+    solution: field('solution'),
+    work: field('work'),
+    form: field('form'),
+    uri: target === '' ? '' : returnUri(Buffer.from(target).toString('latin1')),
+    isCut: false,
+  };
+}
+
+function jsonFields(text: string): Map<string, string> | undefined {
+  try {
+    const value = Object.entries(JSON.parse(text) as Record<string, unknown>);
+    return new Map(value.flatMap(([name, field]) => (typeof field === 'string' ? [[name, field] as const] : [])));
+  } catch {
+    return undefined;
+  }
+}
+
+const readable = (text: string): string => text.replaceAll(/[\s,;.-]/g, '').toUpperCase();
+
+/**
+ * True if another site has sent it, so that it cannot send forms here on behalf of clients. Browsers say where a form is from; without
+ * Sec-Fetch-Site (not over TLS) by Origin, which is `null` where the site wants no referrers.
+ */
+function isForeign(request: HttpRequest, { form }: Sent): boolean {
+  const fetchSite = request.header('sec-fetch-site');
+  if (fetchSite !== undefined) return fetchSite !== 'same-origin';
+  const origin = request.header('origin');
+  if (origin === undefined) return false;
+  if (origin === 'null') return form !== '';
+  return origin.replace(/^[a-z]+:\/\//i, '').toLowerCase() !== request.header('host')?.toLowerCase();
+}
+
+function sendAsset(request: HttpRequest, { type, body, etag }: Asset): Result {
+  const { response } = request;
+  response.set('Cache-Control', 'public, max-age=3600');
+  response.set('ETag', etag);
+  response.set('X-Content-Type-Options', 'nosniff');
+  return conditionalResult(request) ?? request.send(200, body, type);
+}
+
+function notAllowed(request: HttpRequest, methods: string): Result {
+  request.response.set('Allow', methods);
+  return 405;
+}

@@ -1,0 +1,106 @@
+/** A client of a server with `captcha`: gets challenges, and solves them as browsers and people do. */
+import { createHash } from 'node:crypto';
+import { request } from 'node:http';
+import type { OutgoingHttpHeaders } from 'node:http';
+import { get, type HttpResponse, type RequestOptions } from '../harness/client.js';
+
+export const PAGE: OutgoingHttpHeaders = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+export const SOLUTION = '/.srv/captcha/solution';
+
+/** The JSON of a challenge. */
+export interface JsonChallenge {
+  readonly token: string;
+  readonly mode: string;
+  readonly picture?: string;
+  readonly sound?: string;
+  readonly work?: { readonly salt: string; readonly puzzles: number; readonly difficulty: number };
+  readonly solution: string;
+}
+
+/** Requests until one is challenged. @returns that response */
+export async function challenged(port: number, path: string, options: RequestOptions = {}): Promise<HttpResponse> {
+  for (let count = 0; count < 50; count++) {
+    const response = await get(port, path, options);
+    if (response.status === 429) return response;
+  }
+  throw new Error(`no challenge for ${path}`);
+}
+
+export async function jsonChallenge(port: number, path: string): Promise<JsonChallenge> {
+  return (JSON.parse((await challenged(port, path)).body) as { challenge: JsonChallenge }).challenge;
+}
+
+/** Posts the fields of a form. */
+export function post(
+  port: number,
+  path: string,
+  fields: Readonly<Record<string, string>>,
+  headers: OutgoingHttpHeaders = {},
+): Promise<HttpResponse> {
+  const body = new URLSearchParams(fields).toString();
+  return get(port, path, { method: 'POST', body, headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers } });
+}
+
+/** The fields of the form of a page, which browsers send with what is entered. */
+export function fieldsOf(page: string): Record<string, string> {
+  const inputs = page.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g);
+  return Object.fromEntries(Array.from(inputs, ([, name = '', value = '']) => [unescape(name), unescape(value)]));
+}
+
+/** The work of a page or of a JSON challenge. */
+export function workOf(page: string): NonNullable<JsonChallenge['work']> {
+  const [, salt = '', puzzles, difficulty] = /data-salt="([^"]+)" data-puzzles="(\d+)" data-difficulty="(\d+)"/.exec(page) ?? [];
+  return { salt, puzzles: Number(puzzles), difficulty: Number(difficulty) };
+}
+
+export function solve({ salt, puzzles, difficulty }: NonNullable<JsonChallenge['work']>): string {
+  const nonces = Array.from({ length: puzzles }, (_, puzzle) => {
+    for (let nonce = 0; ; nonce++) {
+      const digest = createHash('sha256').update(`${salt}:${puzzle}:${nonce}`).digest();
+      if (digest.readUInt32BE(0) < 2 ** 32 / difficulty) return nonce;
+    }
+  });
+  return nonces.join('.');
+}
+
+/** Gets a sound and counts the high tones of its groups. */
+export async function listen(port: number, path: string): Promise<string> {
+  const samples = (await bytesOf(port, path)).subarray(44);
+  const tones: { begin: number; end: number; isHigh: boolean }[] = [];
+  for (let at = 0; at < samples.length; at++) {
+    if (Math.abs(samples[at]! - 128) < 25) continue;
+    const last = tones.at(-1);
+    if (last !== undefined && at - last.end < 300) last.end = at;
+    else tones.push({ begin: at, end: at, isHigh: false });
+  }
+  const groups: number[] = [0];
+  for (const [at, tone] of tones.entries()) {
+    if (at > 0 && tone.begin - tones[at - 1]!.end > 6000) groups.push(0);
+    let crossings = 0;
+    for (let next = tone.begin; next < tone.end; next++) if (samples[next]! < 128 !== samples[next + 1]! < 128) crossings++;
+    if (crossings / ((tone.end - tone.begin) / 8000) > 1200) groups[groups.length - 1]!++;
+  }
+  return groups.join(' ');
+}
+
+export function bytesOf(port: number, path: string): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const sent = request({ port, path, host: '127.0.0.1', agent: false }, (response) => {
+      const pieces: Buffer[] = [];
+      response.on('data', (piece: Buffer) => pieces.push(piece));
+      response.once('end', () => resolve(Buffer.concat(pieces)));
+    });
+    sent.once('error', reject);
+    sent.end();
+  });
+}
+
+/** The cookie that a response sets, as a browser sends it. */
+export function cookieOf({ headers }: HttpResponse): string {
+  return headers['set-cookie']?.[0]?.split(';')[0] ?? '';
+}
+
+const unescape = (text: string): string =>
+  text.replaceAll(/&(?:#(\d+)|(\w+));/g, (_, code: string | undefined, name: string) =>
+    code === undefined ? ({ amp: '&', lt: '<', gt: '>', quot: '"' } as Record<string, string>)[name]! : String.fromCharCode(Number(code)),
+  );

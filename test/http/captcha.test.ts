@@ -1,0 +1,430 @@
+import { connect } from 'node:http2';
+import { once } from 'node:events';
+import test from 'ava';
+import { check } from '../harness/check.js';
+import { get, type HttpResponse } from '../harness/client.js';
+import { plugin } from '../harness/plugins.js';
+import { shared as sharedScope } from '../harness/scope.js';
+import { startSrv, type Srv } from '../harness/srv.js';
+import { waitFor } from '../harness/wait.js';
+import {
+  SOLUTION,
+  bytesOf,
+  challenged,
+  cookieOf,
+  fieldsOf,
+  jsonChallenge,
+  listen,
+  PAGE,
+  post,
+  solve,
+  workOf,
+  type JsonChallenge,
+} from './captcha-client.js';
+
+const MODULE = 'load_module modules/srv_http_captcha_module.so;';
+const SECRET = 'a secret of the tests, 1';
+const ask = plugin('ask', {
+  manifest: `directives: { ask: directive({ in: ['location'] }) }`,
+  body: `compile(scope) {
+    return scope.conf.ask ? { content: async (request) => request.send((await request.subrequest('/sub', { args: request.args })).status, 'ok') } : undefined;
+  }`,
+});
+
+/** Every key is a test's own: `?k=`. */
+const shared = sharedScope((scope) =>
+  startSrv(
+    scope,
+    `${MODULE} load_module modules/ask.js;
+    worker_processes 2;
+    error_log logs/error.log info;
+    events {}
+    http {
+      captcha_zone $arg_k zone=c:1m; captcha_zone $arg_k zone=Other/1:1m;
+      captcha_secret '${SECRET}';
+      log_format state '$uri $status $captcha_state';
+      captcha on; captcha_limit_rate c 3;
+      server {
+        listen 127.0.0.1:%%PORT_web%%; http2 on; access_log logs/state.log state;
+        location / { proxy_pass http://127.0.0.1:%%PORT_echo%%; }
+        location /many { captcha_limit_rate c 20; stub_status; }
+        location /image { captcha_mode image; stub_status; }
+        location /pow { captcha_mode pow; stub_status; }
+        location /short { captcha_expire 1s; stub_status; }
+        location /other { captcha_limit_rate Other/1 3; stub_status; }
+        location /off { captcha off; stub_status; }
+        location /bypass { captcha_bypass $arg_b $http_x_good; stub_status; }
+        location /ask { ask; }
+        location /sub { stub_status; }
+        location /redirected { error_page 403 = /sub; deny all; }
+        location /satisfied { satisfy any; allow all; deny all; stub_status; }
+        location /internal { internal; stub_status; }
+      }
+      server { listen 127.0.0.1:%%PORT_echo%%; captcha off; location / { return 200 "$request_method $request_uri $content_type $request_body"; } }
+    }`,
+    { files: { 'modules/ask.js': ask } },
+  ),
+);
+
+/** Solves a challenge by work. */
+async function work(port: number, { token, work: wanted }: JsonChallenge): Promise<HttpResponse> {
+  return post(port, SOLUTION, { token, work: solve(wanted!) });
+}
+
+/** Solves a challenge by its sounds. */
+async function hear(port: number, { token, sound = '' }: JsonChallenge): Promise<HttpResponse> {
+  return post(port, SOLUTION, { token, solution: await listen(port, sound) });
+}
+
+/** The highest status of more requests at once than the rate allows, all of which show a cookie. */
+async function statusWith(port: number, path: string, cookie: string): Promise<number> {
+  const responses = await Promise.all(Array.from({ length: 8 }, () => get(port, path, { headers: { cookie } })));
+  return Math.max(...responses.map(({ status }) => status));
+}
+
+test('as many requests as the rate pass, further ones are challenged; every key has its own', async (t) => {
+  const srv = await shared();
+  const port = srv.port('web');
+  for (const _ of [1, 2, 3]) t.is((await get(port, '/sub?k=a')).status, 200);
+  const over = await get(port, '/sub?k=a');
+  t.is(over.status, 429);
+  t.is(over.headers['cache-control'], 'no-store');
+  t.is(over.headers['content-type'], 'application/json');
+  t.is((await get(port, '/sub?k=b')).status, 200);
+  for (let n = 0; n < 6; n++) t.is((await get(port, '/sub')).status, 200, 'no key, no limit');
+  for (let n = 0; n < 6; n++) t.is((await get(port, '/off?k=a')).status, 200);
+  await srv.waitForLog(/\[info\] .*captcha: 4 requests in a second, challenged by zone "c", client: 127\.0\.0\.1/);
+  await srv.waitForLog(/^\/sub 200 PASSED\n[^]*^\/sub 429 CHALLENGED$/m, 'logs/state.log');
+  await waitFor('the next second', async () => (await get(port, '/sub?k=b')).status === 200);
+});
+
+test('many clients at once: the limit is exact over the workers', async (t) => {
+  const port = (await shared()).port('web');
+  const responses = await Promise.all(Array.from({ length: 60 }, () => get(port, '/many?k=many')));
+  t.is(responses.filter(({ status }) => status === 200).length, 20);
+});
+
+test('a client that goes on above the rate gets nothing; one that waits a second goes on', async (t) => {
+  const port = (await shared()).port('web');
+  await challenged(port, '/sub?k=waits');
+  for (let n = 0; n < 5; n++) t.is((await get(port, '/sub?k=waits')).status, 429);
+  await new Promise((resolve) => setTimeout(resolve, 1100));
+  t.is((await get(port, '/sub?k=waits')).status, 200);
+});
+
+test('work: a solution gives a cookie, and is valid once', async (t) => {
+  const srv = await shared();
+  const port = srv.port('web');
+  const challenge = await jsonChallenge(port, '/pow?k=work');
+  t.is(challenge.picture, undefined);
+  const right = await work(port, challenge);
+  t.is(right.status, 200, right.body);
+  t.deepEqual(JSON.parse(right.body), { result: 'right' });
+  t.regex(right.headers['set-cookie']?.[0] ?? '', /^captcha_c=[\w.-]+; Path=\/; Max-Age=3600; HttpOnly; SameSite=Lax$/);
+  t.is(await statusWith(port, '/pow?k=work', cookieOf(right)), 200);
+  const again = await work(port, challenge);
+  t.is(again.status, 403);
+  t.deepEqual(JSON.parse(again.body), { result: 'gone' });
+  t.is(again.headers['set-cookie'], undefined);
+  await srv.waitForLog(/^\/pow 200 VERIFIED$/m, 'logs/state.log');
+  await srv.waitForLog(/^\/.srv\/captcha\/solution 200 SOLVED$/m, 'logs/state.log');
+  await srv.waitForLog(/^\/.srv\/captcha\/solution 403 REJECTED$/m, 'logs/state.log');
+});
+
+test('one solution at many workers at once: one cookie', async (t) => {
+  const port = (await shared()).port('web');
+  const challenge = await jsonChallenge(port, '/pow?k=once');
+  const solution = solve(challenge.work!);
+  const solutions = await Promise.all(Array.from({ length: 12 }, () => post(port, SOLUTION, { token: challenge.token, work: solution })));
+  t.is(solutions.filter(({ status }) => status === 200).length, 1);
+});
+
+test('cookies of another key, another zone, changed and expired ones are rejected', async (t) => {
+  const port = (await shared()).port('web');
+  const cookie = cookieOf(await work(port, await jsonChallenge(port, '/sub?k=mine')));
+  t.is(await statusWith(port, '/sub?k=mine', cookie), 200);
+  t.is(await statusWith(port, '/sub?k=theirs', cookie), 429);
+  const [name = '', value = ''] = cookie.split('=');
+  const [expires = '', signature = ''] = value.split('.');
+  const later = (Number.parseInt(expires, 36) + 1).toString(36);
+  for (const forged of [
+    `${later}.${signature}`,
+    `${expires}.${signature.replace(/^./, (c) => (c === 'A' ? 'B' : 'A'))}`,
+    `${expires}.`,
+    'x',
+    '',
+  ])
+    t.is(await statusWith(port, '/sub?k=mine', `${name}=${forged}`), 429, forged);
+  t.is(await statusWith(port, '/other?k=mine', `captcha__4f_ther_2f_1=${value}`), 429);
+  const short = cookieOf(await work(port, await jsonChallenge(port, '/short?k=short')));
+  await waitFor('the end of the cookie', async () => (await statusWith(port, '/short?k=short', short)) === 429);
+});
+
+test('work that is not done, or done for another challenge, is a wrong solution', async (t) => {
+  const port = (await shared()).port('web');
+  const [one, other] = [await jsonChallenge(port, '/pow?k=done'), await jsonChallenge(port, '/pow?k=done')];
+  for (const wrong of [solve(other.work!), Array(16).fill('1').join('.'), '1', 'x'.repeat(100)]) {
+    const { status, body } = await post(port, SOLUTION, { token: one.token, work: wrong });
+    t.is(status, 403, body);
+    t.regex(body, /"result":"wrong"/);
+  }
+  const image = await jsonChallenge(port, '/image?k=done');
+  t.is(image.work, undefined);
+  const salt = Buffer.from(image.token, 'base64url').subarray(17).toString('base64url');
+  t.is((await post(port, SOLUTION, { token: image.token, work: solve({ salt, puzzles: 16, difficulty: 4096 }) })).status, 403);
+});
+
+test('five guesses, then not even the right solution helps', async (t) => {
+  const port = (await shared()).port('web');
+  const { token, sound = '' } = await jsonChallenge(port, '/image?k=guesses');
+  const heard = await listen(port, sound);
+  for (const left of [4, 3, 2, 1, 0]) {
+    const { body } = await post(port, SOLUTION, { token, solution: 'AAAAAA' });
+    t.deepEqual(JSON.parse(body), { result: 'wrong', guesses_left: left });
+  }
+  t.is((await post(port, SOLUTION, { token, solution: heard })).status, 403);
+});
+
+test('the page: a solution leads back to the original URI with its query', async (t) => {
+  const port = (await shared()).port('web');
+  const path = '/image/../image?k=page&q=%22a+b%22&x=<y>';
+  const page = await challenged(port, path, { headers: PAGE });
+  t.is(page.headers['content-type'], 'text/html; charset=utf-8');
+  t.is(page.headers['cache-control'], 'no-store');
+  t.regex(page.headers['content-security-policy'] as string, /default-src 'none'/);
+  t.notRegex(page.body, /<script(?! src)|<style|\son\w+=|style=|https?:/);
+  t.notRegex(page.body, /id="captcha-work"/);
+  const fields = fieldsOf(page.body);
+  const wrong = await post(port, SOLUTION, { ...fields, solution: 'AAAAAA' }, PAGE);
+  t.is(wrong.status, 403);
+  t.regex(wrong.body, /role="alert"[^>]*>That was not right\. Please try again\./);
+  t.deepEqual(fieldsOf(wrong.body), fields);
+  const heard = await listen(port, /src="([^"]*sound[^"]*)"/.exec(page.body)![1]!);
+  const right = await post(port, SOLUTION, { ...fields, solution: heard }, PAGE);
+  t.is(right.status, 303, right.body);
+  t.is(right.headers.location, '/image/../image?k=page&q=%22a+b%22&x=%3Cy%3E');
+  t.is(right.headers['cache-control'], 'no-store');
+  t.is(await statusWith(port, '/image?k=page', cookieOf(right)), 200);
+  const gone = await post(port, SOLUTION, { ...fields, solution: heard }, PAGE);
+  t.is(gone.status, 403);
+  t.regex(gone.body, /expired, or was solved already/);
+});
+
+test('after the fifth guess the page has a new challenge', async (t) => {
+  const port = (await shared()).port('web');
+  let page = await challenged(port, '/image?k=renewed', { headers: PAGE });
+  const { token } = fieldsOf(page.body);
+  for (let n = 0; n < 5; n++) page = await post(port, SOLUTION, { ...fieldsOf(page.body), solution: 'nothing' }, PAGE);
+  t.regex(page.body, /Here is a new task/);
+  t.not(fieldsOf(page.body)['token'], token);
+  const solution = await listen(port, /src="([^"]*sound[^"]*)"/.exec(page.body)![1]!);
+  t.is((await post(port, SOLUTION, { ...fieldsOf(page.body), solution }, PAGE)).status, 303);
+});
+
+test('no solution leads to another site, and none to another page', async (t) => {
+  const port = (await shared()).port('web');
+  for (const [path, back] of [
+    ['//evil.example/a?k=back', '/.//evil.example/a?k=back'],
+    ['/\\evil.example/?k=back', '/%5Cevil.example/?k=back'],
+    ['/a"onclick=alert(1)?k=back', '/a%22onclick=alert(1)?k=back'],
+  ] as const) {
+    const page = await challenged(port, path, { headers: PAGE });
+    const solution = { ...fieldsOf(page.body), work: solve(workOf(page.body)) };
+    t.is((await post(port, SOLUTION, { ...solution, uri: '//evil.example/' }, PAGE)).status, 403);
+    t.is((await post(port, SOLUTION, { ...solution, form: 'to=mallory' }, PAGE)).status, 403);
+    t.is((await post(port, SOLUTION, solution, PAGE)).headers.location, back, path);
+  }
+});
+
+test('a form is kept and sent again', async (t) => {
+  const port = (await shared()).port('web');
+  const form = 'name=Ada+L.&text=a%0D%0Ab+%3C%26%22%27%3E&text=%E4%BD%A0&empty=';
+  const headers = { ...PAGE, 'content-type': 'application/x-www-form-urlencoded' };
+  const page = await challenged(port, '/save?k=form', { method: 'POST', body: form, headers });
+  t.regex(page.body, /Your form is kept/);
+  const resend = await post(port, SOLUTION, { ...fieldsOf(page.body), work: solve(workOf(page.body)) }, PAGE);
+  t.is(resend.status, 200);
+  t.regex(resend.body, /<form id="captcha-resend" method="post" action="\/save\?k=form"/);
+  const inputs = [...resend.body.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g)].map(([, name, value]) => [name, value]);
+  t.deepEqual(inputs, [
+    ['name', 'Ada L.'],
+    ['text', 'a&#13;&#10;b &lt;&amp;&quot;&#39;&gt;'],
+    ['text', '你'],
+    ['empty', ''],
+  ]);
+  t.not(cookieOf(resend), '');
+  const large = await challenged(port, '/save?k=form', { method: 'POST', body: `a=${'x'.repeat(65_536)}`, headers });
+  t.regex(large.body, /too large to be kept/);
+  t.is(fieldsOf(large.body)['form'], '');
+  const upload = { ...PAGE, 'content-type': 'multipart/form-data; boundary=x' };
+  t.regex((await challenged(port, '/save?k=form', { method: 'POST', body: '--x--', headers: upload })).body, /too large to be kept/);
+});
+
+test('solutions from other sites are rejected: no other site sends forms for a client', async (t) => {
+  const port = (await shared()).port('web');
+  const headers = { ...PAGE, 'content-type': 'application/x-www-form-urlencoded' };
+  const page = await challenged(port, '/save?k=foreign', { method: 'POST', body: 'to=mallory', headers });
+  const solution = { ...fieldsOf(page.body), work: solve(workOf(page.body)) };
+  for (const foreign of [
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+  ])
+    t.is((await post(port, SOLUTION, solution, { ...PAGE, ...foreign })).status, 403, JSON.stringify(foreign));
+  t.is((await post(port, SOLUTION, solution, { ...PAGE, origin: `http://127.0.0.1:${port}` })).status, 200);
+});
+
+test('HEAD, ranges and HTTP/2', async (t) => {
+  const port = (await shared()).port('web');
+  await challenged(port, '/sub?k=head');
+  const head = await get(port, '/sub?k=head', { method: 'HEAD', headers: PAGE });
+  t.is(head.status, 429);
+  t.is(head.headers['cache-control'], 'no-store');
+  t.is(head.body, '');
+  t.is((await get(port, '/sub?k=head', { headers: { ...PAGE, range: 'bytes=0-9' } })).status, 429);
+  const session = connect(`http://127.0.0.1:${port}`);
+  const stream = session.request({ ':path': '/sub?k=head', accept: 'text/html' });
+  const [fields] = (await once(stream, 'response')) as [Record<string, unknown>];
+  t.is(fields[':status'], 429);
+  stream.setEncoding('utf8');
+  let body = '';
+  for await (const piece of stream) body += String(piece);
+  session.close();
+  t.regex(body, /id="captcha"/);
+});
+
+test('subrequests, internal redirects and satisfy', async (t) => {
+  const port = (await shared()).port('web');
+  const statuses = async (path: string): Promise<string> => {
+    const all: number[] = [];
+    while (all.length < 5) all.push((await get(port, path)).status);
+    return all.join(' ');
+  };
+  t.is(await statuses('/ask?k=sub'), '200 200 200 429 429', 'a request is counted once, its subrequests included');
+  t.is(await statuses('/redirected?k=redirected'), '200 200 200 429 429');
+  t.is(await statuses('/satisfied?k=satisfied'), '200 200 200 429 429');
+  t.is(await statuses('/internal?k=internal'), '404 404 404 404 404');
+});
+
+test('captcha_bypass', async (t) => {
+  const srv = await shared();
+  const port = srv.port('web');
+  for (let n = 0; n < 6; n++) t.is((await get(port, '/bypass?k=bypass&b=1')).status, 200);
+  for (let n = 0; n < 6; n++) t.is((await get(port, '/bypass?k=bypass&b=0', { headers: { 'x-good': 'yes' } })).status, 200);
+  await challenged(port, '/bypass?k=bypass&b=0');
+  await srv.waitForLog(/^\/bypass 200 BYPASSED$/m, 'logs/state.log');
+});
+
+test('the language is that of Accept-Language', async (t) => {
+  const port = (await shared()).port('web');
+  const lang = async (accepted: string): Promise<string> => {
+    const { body } = await challenged(port, '/image?k=lang', { headers: { ...PAGE, 'accept-language': accepted } });
+    return /<html lang="([^"]+)">/.exec(body)![1]!;
+  };
+  t.is(await lang('zh-CN,zh;q=0.9,en;q=0.8'), 'zh');
+  t.is(await lang('de, en;q=0.5, zh;q=0.4'), 'en');
+  t.is(await lang('en;q=0, zh;q=0.1'), 'zh');
+  t.is(await lang('"><script>'), 'en');
+});
+
+test('files of the page, pictures and sounds', async (t) => {
+  const port = (await shared()).port('web');
+  const script = await get(port, '/.srv/captcha/page.js');
+  t.is(script.headers['content-type'], 'text/javascript; charset=utf-8');
+  t.is((await get(port, '/.srv/captcha/page.js', { headers: { 'if-none-match': script.headers.etag } })).status, 304);
+  t.is((await get(port, '/.srv/captcha/page.js', { method: 'POST' })).status, 405);
+  t.is((await get(port, SOLUTION)).status, 405);
+  t.is((await get(port, '/.srv/captcha/other')).status, 404);
+  t.is((await post(port, SOLUTION, {})).status, 403);
+  t.is((await get(port, SOLUTION, { method: 'POST', body: '{', headers: { 'content-type': 'application/json' } })).status, 400);
+  const { picture = '', sound = '' } = await jsonChallenge(port, '/image?k=files');
+  const png = await bytesOf(port, picture);
+  t.is(png.toString('latin1', 1, 4), 'PNG');
+  t.deepEqual(await bytesOf(port, picture), png, 'one picture of a challenge');
+  const part = await get(port, sound, { headers: { range: 'bytes=0-3' } });
+  t.is(part.status, 206);
+  t.is(part.body, 'RIFF');
+  const statuses: number[] = [];
+  while (statuses.length < 5) statuses.push((await get(port, picture)).status);
+  t.deepEqual(statuses, [200, 200, 200, 404, 404], 'each challenge is shown six times');
+});
+
+/** A server of its own. */
+const own = (http: string, location = ''): string => `${MODULE} worker_processes 2; events {}
+  http { captcha_zone $arg_k zone=c:1m; ${http}
+    server { listen 127.0.0.1:%%PORT_web%%; captcha on; captcha_limit_rate c 1; location / { ${location} stub_status; } } }`;
+
+async function reload(srv: Srv, conf: string): Promise<void> {
+  const count = (): number => srv.log().split('reconfigured').length;
+  const before = count();
+  await srv.configure(conf);
+  srv.signal('SIGHUP');
+  await waitFor('the reload', () => count() > before);
+}
+
+test('secrets rotate; a template and texts of files', async (t) => {
+  const log = 'error_log logs/error.log notice;';
+  const files = {
+    'conf/secrets': '# in use, former\nnew secret 0123456789\nold secret 0123456789\n',
+    'conf/page.html': '<html lang="{{lang}}"><h1>My shop: {{ title }}</h1>{{challenge}}</html>',
+    'conf/texts.json': '{"de":{"title":"Sind Sie ein Mensch?"},"en":{"title":"Hello"}}',
+  };
+  const srv = await startSrv(t, log + own("captcha_secret 'old secret 0123456789';"), { files });
+  const port = srv.port('web');
+  const cookie = cookieOf(await work(port, await jsonChallenge(port, '/?k=a')));
+  t.is(await statusWith(port, '/?k=a', cookie), 200);
+  await reload(srv, log + own('captcha_secret file=secrets; captcha_redirect_uri_file page.html; captcha_text_file texts.json;'));
+  t.is(await statusWith(port, '/?k=a', cookie), 200);
+  const page = await challenged(port, '/?k=a', { headers: { ...PAGE, 'accept-language': 'de-DE' } });
+  t.regex(page.body, /<html lang="de"><h1>My shop: Sind Sie ein Mensch\?<\/h1>/);
+  t.is(page.headers['content-security-policy'], undefined);
+  await reload(srv, log + own("captcha_secret 'new secret 0123456789';"));
+  t.is(await statusWith(port, '/?k=a', cookie), 429);
+});
+
+test('a full session zone drops the challenges that were used longest ago; one client does not push out those of others', async (t) => {
+  const srv = await startSrv(t, own('captcha_session_zone sessions 32k;'));
+  const port = srv.port('web');
+  const first = await jsonChallenge(port, '/?k=first');
+  const same: JsonChallenge[] = [];
+  for (let n = 0; n < 40; n++) same.push(await jsonChallenge(port, '/?k=one'));
+  t.is((await post(port, SOLUTION, { token: same[0]!.token, work: '1' })).body, '{"result":"gone"}\n');
+  t.is((await hear(port, same.at(-1)!)).status, 200);
+  t.is((await hear(port, first)).status, 200);
+  const old = await jsonChallenge(port, '/?k=old');
+  for (let n = 0; n < 150; n++) await jsonChallenge(port, `/?k=other${n}`);
+  t.is((await post(port, SOLUTION, { token: old.token, work: '1' })).body, '{"result":"gone"}\n');
+});
+
+const ERRORS = [
+  ['', 'captcha_limit_rate none 1; captcha on;', 'zero size shared memory zone "none"'],
+  ['', 'captcha on;', '"captcha" needs "captcha_limit_rate"'],
+  ["captcha_secret 'short';", 'captcha on; captcha_limit_rate c 1;', 'the secret is too short'],
+  [
+    "captcha_secret 'long enough 0123456789' file=x;",
+    'captcha on; captcha_limit_rate c 1;',
+    '"captcha_secret" needs one or two secrets, or "file="',
+  ],
+  ['captcha_secret file=short;', 'captcha on; captcha_limit_rate c 1;', 'the secret is too short'],
+  ['captcha_redirect_uri_file empty.html;', 'captcha on; captcha_limit_rate c 1;', 'a template has "{{challenge}}" once'],
+  ['captcha_redirect_uri_file unknown.html;', 'captcha on; captcha_limit_rate c 1;', 'unknown part "{{nonsense}}"'],
+  ['captcha_text_file unknown.json;', 'captcha on; captcha_limit_rate c 1;', 'unknown text "nonsense" of "en"'],
+  ['captcha_session_zone c 1m;', '', 'the shared memory zone "c" is already declared for a different use'],
+  ['captcha_session_zone s 1k;', '', 'must be equal to or greater than 32k'],
+] as const;
+
+test('rejected configurations', async (t) => {
+  const files = {
+    'conf/short': 'x\n',
+    'conf/empty.html': '<html></html>',
+    'conf/unknown.html': '{{challenge}}\n{{nonsense}}',
+    'conf/unknown.json': '{"en":{"nonsense":""}}',
+  };
+  for (const [http, location, error] of ERRORS) {
+    const conf = `${MODULE} events {} http { captcha_zone $arg_k zone=c:1m; ${http} server { listen 127.0.0.1:%%PORT_web%%; location / { ${location} } } }`;
+    const run = await check(t, conf, files);
+    t.is(run.code, 1, conf);
+    t.true(run.stderr.includes(error), `${error}: ${run.stderr}`);
+  }
+});
