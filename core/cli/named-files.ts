@@ -9,7 +9,7 @@ import { readConfiguration } from '../kernel/read-configuration.js';
 /** Files and folders that a configuration names, with those of its helpers. Absolute paths. */
 export interface ConfiguredPaths {
   readonly logs: ReadonlySet<string>;
-  /** Folders of temporary files. */
+  /** Folders of temporary files and caches. */
   readonly folders: ReadonlySet<string>;
   readonly dataFolder: string;
   readonly pidFile: string;
@@ -43,6 +43,9 @@ const TEMPORARY_FOLDERS: Readonly<Record<string, string>> = {
   fastcgi_temp_path: 'fastcgi_temp',
 };
 
+/** Their first argument is a folder that the server makes, and no folder is one without them. */
+const CACHE_FOLDERS = new Set(['proxy_cache_path', 'fastcgi_cache_path']);
+
 interface Around {
   /** Of lines that no `error_log` claims. */
   readonly errorLog: string;
@@ -73,7 +76,8 @@ function collect(directives: readonly DirectiveData[], folders: Folders, found: 
   for (const { name, args, block } of directives) {
     const path = args[0]?.text;
     if (path !== undefined && LOGS.has(name) && isFile(path)) found.logs.add(resolve(folders.prefix, path));
-    if (path !== undefined && Object.hasOwn(TEMPORARY_FOLDERS, name)) found.folders.add(resolve(folders.prefix, path));
+    if (path !== undefined && (Object.hasOwn(TEMPORARY_FOLDERS, name) || CACHE_FOLDERS.has(name)))
+      found.folders.add(resolve(folders.prefix, path));
     if (path !== undefined && READ_FILES.test(name) && isNamed(path)) found.read.add(resolve(folders.conf, path));
     if (name === 'listen' && path?.startsWith('unix:') === true) found.sockets.add(resolve(folders.prefix, path.slice(5)));
     if (path !== undefined && SERVED.has(name) && isNamed(path)) found.served.set(resolve(folders.prefix, path), name);

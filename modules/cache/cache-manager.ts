@@ -1,4 +1,5 @@
-import { readdir, rm, stat, statfs } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, mkdir, readdir, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Log } from '../../core/contract/log.js';
@@ -24,6 +25,20 @@ export class CacheManager {
     private readonly zone: CacheZone,
     private readonly log: Log,
   ) {}
+
+  /** Makes the folder, and logs why it cannot be used. */
+  async prepare(): Promise<void> {
+    const { path } = this.zone.path;
+    try {
+      await mkdir(path, { recursive: true, mode: 0o700 });
+      await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
+    } catch (error) {
+      this.log.write(
+        'crit',
+        `the folder "${path}" of cache "${this.zone.name}" cannot be used (${systemErrorText(error)}): nothing is stored`,
+      );
+    }
+  }
 
   /** Reads the folder, with pauses (`loader_files`, `loader_sleep`, `loader_threshold`). */
   async load(signal: AbortSignal): Promise<void> {

@@ -185,6 +185,7 @@ export class HttpCache implements HttpModule {
     const figures = new CacheFigures(this.metrics.group(name, scope), name);
     const zone = new CacheZone(path, this.zones, this.info.path('proxy_temp'), this.log, this.#purges.of(name), figures);
     this.#zones.set(zone.name, zone);
+    if (this.info.role === 'master') scope.register({ commit: () => this.tasks.run(() => new CacheManager(zone, this.log).prepare()) });
     if (this.info.role === 'worker' && this.info.worker === 0) this.#manage(zone);
     return zone;
   }

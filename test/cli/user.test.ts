@@ -1,4 +1,15 @@
-import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import test, { type ExecutionContext } from 'ava';
 import { bodyOf, httpBackend } from '../harness/backends.js';
 import { selfSigned } from '../harness/certificate.js';
@@ -67,19 +78,22 @@ if (isRoot) {
     t.false(existsSync(srv.path('logs/srv.pid')), "in root's folder as well");
   });
 
-  test("the folders of temporary files are the user's", async (t) => {
+  test("the folders of temporary files and caches are the user's", async (t) => {
     const prefix = tempFolder(t);
     chmodSync(prefix, 0o755);
     mkdirSync(`${prefix}/logs`);
     mkdirSync(`${prefix}/bodies`);
     writeFileSync(`${prefix}/bodies/other`, '');
     const backend = await httpBackend(t, (request, response) => void bodyOf(request).then((body) => response.end(String(body.length))));
-    const proxying = `client_body_temp_path bodies; location / { proxy_pass http://127.0.0.1:${backend.port}; } location /app { fastcgi_pass 127.0.0.1:1; }`;
-    const srv = await startSrv(t, conf('daemon daemon').replace('return 200 "ok";', proxying), { prefix });
+    const proxying = `client_body_temp_path bodies; proxy_cache one; proxy_cache_valid 1h; location / { proxy_pass http://127.0.0.1:${backend.port}; } location /app { fastcgi_pass 127.0.0.1:1; }`;
+    const cache = 'proxy_cache_path cache keys_zone=one:64k; server';
+    const srv = await startSrv(t, conf('daemon daemon').replace('server', cache).replace('return 200 "ok";', proxying), { prefix });
     const uid = await waitFor('another user', () => identity(srv.pid) !== '0' && identity(srv.pid));
     const upload = (): Promise<HttpResponse> => get(srv.port('web'), '/', { method: 'POST', body: 'x'.repeat(100_000) });
     t.is((await upload()).body, '100000');
-    for (const folder of ['bodies', 'proxy_temp', 'fastcgi_temp']) t.is(String(statSync(srv.path(folder)).uid), uid, folder);
+    await get(srv.port('web'), '/cached');
+    await waitFor('a file', () => readdirSync(srv.path('cache')).length === 1);
+    for (const folder of ['bodies', 'proxy_temp', 'fastcgi_temp', 'cache']) t.is(String(statSync(srv.path(folder)).uid), uid, folder);
     t.is(statSync(srv.path('bodies/other')).uid, 0, "what is in it may be anybody's");
     chownSync(srv.path('bodies'), 0, 0);
     t.is((await upload()).status, 500);

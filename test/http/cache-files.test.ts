@@ -65,6 +65,9 @@ test('stored responses survive kill -9; one that is cut off or damaged is asked 
 test('where the cache cannot be written, clients get their responses, and the log says why', async (t) => {
   const member = await cacheMember(t);
   const srv = await startSrv(t, conf(member.backend.port).replace('_path cache', '_path conf/srv.conf/cache'));
+  await srv.waitForLog(
+    /\[crit\].* the folder ".*\/conf\/srv.conf\/cache" of cache "one" cannot be used \(20: Not a directory\): nothing is stored/,
+  );
   for (let i = 1; i < 3; i++) t.is((await get(srv.port('web'), '/')).body, `GET / ${i}`);
   await srv.waitForLog(/\[crit\].* the response is not stored in cache "one" \(20: Not a directory\)/);
 });
