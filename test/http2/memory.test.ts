@@ -16,7 +16,7 @@ test('what a client does not take, or sends in crumbs, holds little memory', asy
   });
   const srv = await startSrv(
     t,
-    `error_log logs/error.log info; worker_processes 1; events {} http { keepalive_requests 1000000; client_max_body_size 0;
+    `error_log logs/error.log info; worker_processes 1; events { worker_connections 4096; } http { keepalive_requests 1000000; client_max_body_size 0;
       server { listen 127.0.0.1:%%PORT_web%%; http2 on; location / { return 200 ok; }
         location /head { add_header X-Long ${'l'.repeat(1000)}; return 204; }
         location /large { proxy_pass http://127.0.0.1:${backend.port}; }
