@@ -232,7 +232,7 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
 
   // For the streams.
 
-  sendHeaders(stream: Http2Stream, block: string, ends: boolean): void {
+  sendHeaders(stream: Pick<Http2Stream, 'id'>, block: string, ends: boolean): void {
     this.#writer.headers(stream.id, this.#tableUpdate + block, ends, this.peer.maxFrameSize);
     this.#tableUpdate = '';
     this.scheduleFlush();

@@ -1,72 +1,36 @@
 import type { ClientConnection } from '../../../contract/client-connection.js';
 import { RESPONSE_EARNS } from '../../../net/http2/flood-guard.js';
-import { Http2ErrorCode, Http2Error, LARGEST_WINDOW } from '../../../net/http2/protocol.js';
-import type { Timed } from '../../../net/timers.js';
+import { Http2ErrorCode } from '../../../net/http2/protocol.js';
 import type { ClientStream, RequestListener, Tunnel } from '../../request/client-stream.js';
-import type { Lender } from '../../request/lender.js';
-import type { HttpContext } from '../../request/context.js';
 import { RequestBody } from '../../request/request-body.js';
 import type { Request } from '../../request/request.js';
-import { onResponseDrained } from '../../response/response.js';
 import { abandonRequest, closeRequest, rejectBody, timeOutBody } from '../request-end.js';
 import { BodyWindow } from './body-window.js';
 import type { Http2Connection } from './http2-connection.js';
 import { LastPiece } from './last-piece.js';
-import { OutputQueue } from '../../../net/http2/output-queue.js';
-import { interimBlock, responseBlock, trailerBlock } from './response-block.js';
-import type { SendingStream } from '../../../net/http2/sender.js';
+import { StreamOutput } from './stream-output.js';
 import { TunnelInput } from './tunnel-input.js';
 
-/** Bytes that may wait for the client's window before a source has to stop that cannot be read when there is room. */
-const HIGH_WATER = 65_536;
-
 /** One request and its response on an HTTP/2 connection (RFC 9113, 5). */
-export class Http2Stream implements ClientStream, SendingStream, Timed {
+export class Http2Stream extends StreamOutput implements ClientStream {
   readonly takesLargePieces = false;
-  deadline = 0;
-  slot = -1;
   readonly protocol = 'HTTP/2.0';
   readonly client: ClientConnection;
-  readonly context: HttpContext;
   readonly listener: RequestListener;
-  request: Request | undefined = undefined;
-  sendWindow: number;
-  endsOutput = false;
-  chunkSize = 0;
-  isQueued = false;
-  nextInTurn: SendingStream | undefined = undefined;
   /** The client has sent its last byte. */
   remoteEnded = false;
-  /** The encoded head of the response, until it leaves. */
-  #head = '';
-  /** Bytes of the response that are still to come, below 0: unknown. */
-  #left = -1;
-  #localEnded = false;
-  /** Encoded, until the body has left. */
-  #trailers = '';
   /** The response is written, and some of it waits for the client's window. */
   #isWritten = false;
-  #over = false;
-  #fellBehind = false;
-  /** A source that is not ahead waits for room. */
-  #needsRoom = false;
-  /** The deadline is that of send_timeout: the client consumes nothing. */
-  #stalled = false;
   #bodyPaused = false;
   /** The response is out, and the client may end its request until then (epoch milliseconds). */
   #lingersUntil = 0;
   #last: LastPiece | undefined = undefined;
   #window: BodyWindow | undefined = undefined;
   #tunnelInput: TunnelInput | undefined = undefined;
-  /** Most responses leave at once. */
-  #output: OutputQueue | undefined = undefined;
 
-  constructor(
-    readonly id: number,
-    readonly connection: Http2Connection,
-  ) {
-    ({ client: this.client, context: this.context, listener: this.listener } = connection);
-    this.sendWindow = connection.peer.initialWindow;
+  constructor(id: number, connection: Http2Connection) {
+    super(id, connection);
+    ({ client: this.client, listener: this.listener } = connection);
   }
 
   // The request body.
@@ -104,7 +68,7 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
   receiveEnd(): void {
     const { request } = this;
     this.feedGathered();
-    if (this.#over) return;
+    if (this.isOver) return;
     this.remoteEnded = true;
     const body = request?.body;
     if (request === undefined) return;
@@ -118,12 +82,12 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
       this.breakOff(Http2ErrorCode.ProtocolError);
       return;
     }
-    if (!this.#stalled) this.context.timers.disarm(this);
+    if (!this.isStalled) this.context.timers.disarm(this);
     this.#closeIfDone();
   }
 
   wantBody(request: Request): void {
-    if (!request.expectContinue || request.headSent || this.#over) return;
+    if (!request.expectContinue || request.headSent || this.isOver) return;
     request.expectContinue = false;
     if (request.body?.received === 0) this.connection.sendHeaders(this, this.context.hpack.status(100), false);
   }
@@ -136,152 +100,7 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
 
   pauseBody(): void {
     this.#bodyPaused = true;
-    if (!this.#stalled) this.context.timers.disarm(this);
-  }
-
-  // The response.
-
-  writeInterim(request: Request, status: string, lines: string): void {
-    if (this.#over) return;
-    const block = interimBlock(status, lines, this.context.hpack);
-    request.interimBytes += block.length;
-    request.bytesSent += block.length;
-    this.connection.sendHeaders(this, block, false);
-  }
-
-  writeHead(request: Request): void {
-    const block = responseBlock(request);
-    const { length } = request.response;
-    request.headBytes = block.length;
-    request.sentLength = length;
-    this.#head = block;
-    this.#left = request.sendsBody && !request.response.hasTrailers ? length : -1;
-    this.chunkSize = Math.min(request.location.settings.http2ChunkSize, this.connection.peer.maxFrameSize);
-  }
-
-  get holdsHead(): boolean {
-    return this.#head !== '';
-  }
-
-  dropHead(request: Request): void {
-    this.#head = '';
-    request.headSent = false;
-  }
-
-  write(request: Request, chunk: Buffer, from: number, to: number, lender: Lender | undefined): void {
-    if (this.#over || this.endsOutput) return;
-    this.flush(request);
-    request.bytesSent += to - from;
-    this.#left -= to - from;
-    // The end goes with the last piece where the length says which that is.
-    this.endsOutput = this.#left === 0;
-    const { sender } = this.connection;
-    const borrowed = lender !== undefined;
-    const at = sender.sendNow(this, chunk, from, to, borrowed);
-    if (at === to) {
-      this.#localEnded = this.endsOutput;
-      if (this.#stalled) this.#resumeTimes();
-    } else {
-      (this.#output ??= new OutputQueue(sender)).push(chunk.subarray(at, to), borrowed);
-      if (this.wantsTurn) sender.enqueue(this);
-      this.#afterSending(at - from);
-    }
-    this.connection.scheduleFlush();
-  }
-
-  get waiting(): number {
-    return this.#output?.length ?? 0;
-  }
-
-  takeWaiting(most: number): Buffer | undefined {
-    return this.#output?.take(most);
-  }
-
-  flush(request: Request): void {
-    if (this.#head === '' || this.#over) return;
-    const head = this.#head;
-    this.#head = '';
-    request.bytesSent += head.length;
-    this.connection.sendHeaders(this, head, false);
-  }
-
-  end(request: Request): void {
-    if (this.#over || this.endsOutput) return;
-    if (request.sendsBody && request.response.hasTrailers) this.#trailers = trailerBlock(request);
-    if (this.#trailers !== '') {
-      this.flush(request);
-      if (this.waiting === 0) this.#sendTrailers();
-    } else this.#endBody(request);
-  }
-
-  #endBody(request: Request): void {
-    this.endsOutput = true;
-    // Else the end goes with the last piece that waits.
-    if (this.waiting > 0) return;
-    this.#localEnded = true;
-    const head = this.#head;
-    this.#head = '';
-    request.bytesSent += head.length;
-    if (head === '') this.connection.endStream(this.id);
-    else this.connection.sendHeaders(this, head, true);
-  }
-
-  get awaitsDrain(): boolean {
-    if (this.room > 0) return false;
-    this.#needsRoom = true;
-    if (this.wantsTurn) this.connection.sender.enqueue(this);
-    this.connection.scheduleFlush();
-    return true;
-  }
-
-  get room(): number {
-    return this.#over || this.waiting > 0 ? 0 : this.connection.sender.roomFor(this);
-  }
-
-  get isBehind(): boolean {
-    const { sender } = this.connection;
-    if (this.waiting <= this.#mostWaiting && !sender.isBehind) return false;
-    this.#fellBehind = true;
-    if (this.wantsTurn) sender.enqueue(this);
-    return true;
-  }
-
-  /** The time limit runs for every stream that has something to send, or whose source waits for a window. */
-  watchSending(): void {
-    if (this.#needsRoom) this.#afterSending(0);
-  }
-
-  get needsWindow(): boolean {
-    return this.waiting > 0 || this.#needsRoom;
-  }
-
-  get wantsTurn(): boolean {
-    if (this.#over) return false;
-    return this.needsWindow ? this.sendWindow > 0 : this.#fellBehind;
-  }
-
-  onTurn(sent: number): void {
-    this.#afterSending(sent);
-    const { request } = this;
-    if (request === undefined || this.#over) return;
-    const isDrained = (this.#fellBehind && this.waiting <= this.#mostWaiting) || (this.#needsRoom && this.waiting === 0);
-    if (!isDrained) return;
-    this.#fellBehind = false;
-    this.#needsRoom = false;
-    if (this.#stalled && this.waiting === 0) this.#resumeTimes();
-    onResponseDrained(request);
-  }
-
-  /** Bytes that sources may be ahead of the client. */
-  get #mostWaiting(): number {
-    return this.connection.sender.mayReadAhead ? HIGH_WATER : 0;
-  }
-
-  /** @throws Http2Error FLOW_CONTROL_ERROR beyond the greatest window */
-  widen(increment: number): void {
-    this.sendWindow += increment;
-    if (this.sendWindow > LARGEST_WINDOW) throw new Http2Error(Http2ErrorCode.FlowControlError, 'window of a stream too large');
-    if (this.needsWindow && this.wantsTurn) this.connection.sender.enqueue(this);
+    if (!this.isStalled) this.context.timers.disarm(this);
   }
 
   // The end.
@@ -290,7 +109,7 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
     if (request.finished) return;
     request.body?.discard();
     // What waits for a window is not sent.
-    this.#isWritten = !this.#localEnded && !this.#over;
+    this.#isWritten = !this.localEnded && !this.isOver;
     if (this.#isWritten) return;
     request.completed = true;
     closeRequest(request);
@@ -320,7 +139,7 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
   }
 
   reset(code: Http2ErrorCode): void {
-    if (this.#over) return;
+    if (this.isOver) return;
     this.connection.reset(this, code);
     this.#close();
   }
@@ -332,14 +151,14 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
       this.reset(Http2ErrorCode.NoError);
       return;
     }
-    if (!this.#stalled) {
+    if (!this.isStalled) {
       timeOutBody(request);
       return;
     }
     // It waits for the socket, which the client does read: others had their turns.
     const { sentAt } = this.connection.sender;
-    if (this.isQueued && context.clock.now - sentAt < this.#sendTimeout) {
-      context.timers.arm(this, this.#sendTimeout);
+    if (this.isQueued && context.clock.now - sentAt < this.sendTimeout) {
+      context.timers.arm(this, this.sendTimeout);
       return;
     }
     context.log.write('info', 'client timed out (110: Connection timed out) while sending to client', request);
@@ -348,7 +167,7 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
   }
 
   openTunnel(request: Request, tunnel: Tunnel): boolean {
-    if (this.#over) return false;
+    if (this.isOver) return false;
     this.flush(request);
     this.#window?.open();
     this.#tunnel.open(tunnel, this.remoteEnded);
@@ -380,14 +199,10 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
     return (this.#tunnelInput ??= new TunnelInput());
   }
 
-  get #sendTimeout(): number {
-    return this.request?.location.settings.sendTimeout ?? 0;
-  }
-
   #feed(payload: Buffer, borrowed: boolean): void {
     const { request } = this;
     const body = request?.body;
-    if (this.#over || request === undefined) return;
+    if (this.isOver || request === undefined) return;
     if (body === undefined) {
       if (request.finished) return;
       this.#tunnel.receive(borrowed ? Buffer.from(payload) : payload);
@@ -408,13 +223,13 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
   }
 
   #letBodyCome(request: Request): void {
-    if (this.remoteEnded || this.#over || this.#bodyPaused) return;
+    if (this.remoteEnded || this.isOver || this.#bodyPaused) return;
     this.#waitForBody(request);
     this.#grant();
   }
 
   #grant(): void {
-    if (this.remoteEnded || this.#over || this.#bodyPaused) return;
+    if (this.remoteEnded || this.isOver || this.#bodyPaused) return;
     const credit = this.#window?.grant() ?? 0;
     if (credit > 0) this.connection.openWindow(this.id, credit);
   }
@@ -423,43 +238,24 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
     const { clock, timers } = this.context;
     const { clientBodyTimeout, lingering } = request.location.settings;
     if (this.#lingersUntil > 0) timers.arm(this, Math.min(lingering.timeout, Math.max(this.#lingersUntil - clock.now, 0)));
-    else if (!this.#stalled && !request.finished && request.body?.complete === false) timers.arm(this, clientBodyTimeout);
-  }
-
-  #afterSending(sent: number): void {
-    if (this.#over || this.#localEnded) return;
-    const { timers } = this.context;
-    if (this.needsWindow) {
-      if (sent > 0 || !this.#stalled) timers.arm(this, this.#sendTimeout);
-      this.#stalled = true;
-      return;
-    }
-    if (this.#trailers !== '') this.#sendTrailers();
-    this.#localEnded = this.endsOutput;
-    if (this.#stalled) this.#resumeTimes();
-    if (this.#isWritten && this.#localEnded && this.request !== undefined) this.finish(this.request);
-    else this.#closeIfDone();
-  }
-
-  /** The body has left: its trailers end the stream. */
-  #sendTrailers(): void {
-    const trailers = this.#trailers;
-    this.#trailers = '';
-    this.endsOutput = this.#localEnded = true;
-    if (this.request !== undefined) this.request.bytesSent += trailers.length;
-    this.connection.sendHeaders(this, trailers, true);
+    else if (!this.isStalled && !request.finished && request.body?.complete === false) timers.arm(this, clientBodyTimeout);
   }
 
   /** The client has consumed something: it may be late with the body again. */
-  #resumeTimes(): void {
-    this.#stalled = false;
+  protected resumeTimes(): void {
+    this.isStalled = false;
     this.context.timers.disarm(this);
     if (this.request !== undefined && !this.remoteEnded && !this.#bodyPaused) this.#waitForBody(this.request);
   }
 
+  protected onSent(): void {
+    if (this.#isWritten && this.request !== undefined) this.finish(this.request);
+    else this.#closeIfDone();
+  }
+
   #closeIfDone(): void {
     const { request } = this;
-    if (this.#over || !this.#localEnded || request?.finished !== true) return;
+    if (this.isOver || !this.localEnded || request?.finished !== true) return;
     if (this.#lingersUntil === 0) this.connection.flood.earn(RESPONSE_EARNS);
     if (this.remoteEnded) this.#close();
     else if (this.#lingersUntil === 0) this.#linger(request);
@@ -478,9 +274,9 @@ export class Http2Stream implements ClientStream, SendingStream, Timed {
   }
 
   #close(): void {
-    if (this.#over) return;
-    this.#over = true;
-    this.#output?.clear();
+    if (this.isOver) return;
+    this.isOver = true;
+    this.dropWaiting();
     this.context.timers.forget(this);
     this.connection.onStreamClosed(this);
   }
