@@ -57,7 +57,10 @@ export interface Records<F extends string, S extends string = never> {
   oldest(count: number): [key: string, fields: RecordFields<F, S>][];
 }
 
-/** `rejected`: as many are held as the limit allows. `full`: the zone has no room for another key. */
+/**
+ * `rejected`: as many are held as the limit allows. `full`: the zone has no room for another key; records in the zone are not dropped for it, which
+ * is why holds have a zone of their own where records are many.
+ */
 export type Held = 'held' | 'rejected' | 'full';
 
 /** How much is held under a key at this moment, by all workers. The holds of a worker that dies are released. */
@@ -68,7 +71,8 @@ export interface Holds {
   release(key: string): void;
   /**
    * Waits until fewer than `limit` are held under a key, in all workers: then {@link acquire} may succeed, unless another one is faster. A worker that
-   * dies releases what it held. One that does the work for all holds the key meanwhile, with a limit of 1.
+   * dies releases what it held. One that does the work for all holds the key meanwhile, with a limit of 1. For a key that was `rejected`: one for
+   * which the zone is `full` is not held, and waiting would not change that.
    * @param ms longest wait in milliseconds
    * @param signal ends the wait, as the time does
    * @returns false if the time is over

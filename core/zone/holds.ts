@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Held, Holds } from '../contract/zones.js';
 import { HashTable } from './hash-table.js';
 import { wordOf } from './offsets.js';
@@ -65,6 +66,8 @@ export class ZoneHolds implements Holds {
 
   async whenBelow(key: string, limit: number, ms: number, signal?: AbortSignal): Promise<boolean> {
     const end = performance.now() + ms;
+    // A module that tries again and again whatever `acquire` says must not keep its worker from everything else.
+    await setImmediate();
     for (;;) {
       const wait = this.#waitUnless(key, limit, () => end - performance.now());
       if (wait === undefined) return true;

@@ -1,10 +1,17 @@
 /** The modules in docs/modules.md and docs/module-recipes.md, built and used. */
 import { execFile } from 'node:child_process';
 import type { OutgoingHttpHeaders } from 'node:http';
-import { copyFileSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, symlinkSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import test from 'ava';
+import { DECLINED, type HttpHandlers, type Scope } from '../../core/contract/http.js';
+import { FakeLog } from '../../testing/log.js';
+import { fakeRequest } from '../../testing/request.js';
+import { fakeScope } from '../../testing/scope.js';
+import { FakeServerInfo } from '../../testing/server-info.js';
+import { FakeTasks } from '../../testing/tasks.js';
+import { FakeZones } from '../../testing/zones.js';
 import { httpBackend } from '../harness/backends.js';
 import { connectRaw, get, json, type HttpResponse, type JsonResponse, type RequestOptions } from '../harness/client.js';
 import { plugin } from '../harness/plugins.js';
@@ -356,6 +363,31 @@ test('the recipes do what the page says: one fetch for all workers, also if the 
   const bodies = waiting.flatMap((result) => (result.status === 'fulfilled' ? [result.value.body] : []));
   t.deepEqual(beginnings(bodies), ['/dying 5']);
   t.is(fetches('/dying'), 2);
+});
+
+interface Once {
+  compile(scope: Scope): Required<Pick<HttpHandlers, 'precontent'>>;
+  start(role: string): Promise<void>;
+}
+
+test('the recipes do what the page says: files without a page are removed, and nothing waits for a key without room', async (t) => {
+  const folder = tempFolder(t, await build());
+  mkdirSync(join(folder, 'node_modules'));
+  symlinkSync(ROOT, join(folder, 'node_modules/srv'));
+  const path = join(folder, 'modules/acme_http_once_module.mjs');
+  const { FetchOnce } = (await import(path)) as { FetchOnce: new (...services: object[]) => Once };
+  const [zones, tasks] = [new FakeZones(), new FakeTasks()];
+  const once = new FetchOnce(zones, tasks, new FakeLog(), new FakeServerInfo({ prefix: folder, role: 'master' }));
+  const { precontent } = once.compile(fakeScope(FetchOnce, { fetch_once: 10_000 }));
+  await once.start('master');
+  for (const name of ['old', 'new']) writeInto(folder, `pages/${name}`, 'page');
+  utimesSync(join(folder, 'pages/old'), 0, 0);
+  await tasks.pass(60_000);
+  t.deepEqual(readdirSync(join(folder, 'pages')), ['new']);
+
+  const holds = zones.holds(zones.own('fetching', 65_536));
+  for (let key = 0; holds.acquire(String(key), 1) === 'held'; key++);
+  t.is(await precontent(fakeRequest({ uri: '/a' })), DECLINED);
 });
 
 test.serial('the recipes do what the page says: a stream of events has an end when the server has', async (t) => {

@@ -34,6 +34,16 @@ test('a full zone says so', (t) => {
   t.is(workers[1]!.acquire('0', 2), 'held');
 });
 
+test('a loop that waits for a key without room leaves the thread to others', async (t) => {
+  const { workers } = stage(32768);
+  const [holds] = workers as [ZoneHolds, ...ZoneHolds[]];
+  for (let key = 0; holds.acquire(String(key), 1) === 'held'; key++);
+  // Only the event loop aborts it.
+  const signal = AbortSignal.timeout(1);
+  while (!signal.aborted && holds.acquire('more', 1) === 'full') await holds.whenBelow('more', 1, 1000);
+  t.true(signal.aborted);
+});
+
 test('they count as a plain model does, also when workers die', (t) => {
   const { zone, workers } = stage();
   const random = new Random(3);
