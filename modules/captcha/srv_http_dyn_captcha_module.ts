@@ -1,0 +1,54 @@
+import { choice, flag, number, time } from '../../core/contract/args.js';
+import { coreModule } from '../../core/contract/manifest.js';
+import { fieldSet, type FieldSet, type Setting } from '../../core/contract/setting.js';
+import { argumentField, inPlaceOf, objectSchema } from '../../core/toolkit/setting-fields.js';
+
+const RATE = number({ min: 1, max: 100_000 });
+
+interface Limit {
+  readonly zone: string;
+  readonly rate: number;
+}
+
+/** Zones are declared in the file: shared memory is not for an API to create. */
+const limit = fieldSet<{ readonly captcha_limit_rate?: Limit }>({
+  fields: {
+    captcha_limit_rate: {
+      ...objectSchema({
+        zone: { type: 'string', minLength: 1, maxLength: 200, description: 'A zone that the configuration file declares.' },
+        rate: { ...RATE.json.schema, description: 'Requests per second and key.' },
+      }),
+      description: 'The rate above which clients are challenged (`captcha_limit_rate`).',
+    },
+  },
+  directives: ['captcha_limit_rate'],
+  read([line]) {
+    if (line === undefined) return {};
+    const [zone, rate] = line.args;
+    return { captcha_limit_rate: { zone: zone?.text ?? '', rate: Number(rate?.text) } };
+  },
+  write({ captcha_limit_rate: value }, [line], call) {
+    if (value === null || value === undefined) return [];
+    const by = { name: 'captcha_limit_rate', words: [value.zone, String(value.rate)], pointer: `${call.pointer}/captcha_limit_rate` };
+    return [inPlaceOf(line, by)];
+  },
+});
+
+const fields: readonly FieldSet[] = [
+  argumentField('captcha', flag(), 'Challenges for clients above the rate.'),
+  limit,
+  argumentField('captcha_mode', choice('auto', 'image', 'pow'), 'Work for the browser (`pow`), a picture (`image`), or both (`auto`).'),
+  argumentField('captcha_expire', time({ calendar: true }), 'How long a solution is valid.'),
+];
+
+const setting: Setting = {
+  key: 'http_dyn_captcha',
+  summary: 'challenges for clients above a rate',
+  engine: 'http',
+  server: fields,
+  location: fields,
+};
+
+/** Challenges, changed at run time: `/v1/config/http_dyn_captcha`. */
+@coreModule({ name: 'srv_http_dyn_captcha_module', api: '1.2', settings: [setting] })
+export class DynCaptcha {}
