@@ -13,9 +13,11 @@ export interface EngineMemberCall<Body> {
    * them. For a call that no member is asked for, and for one that has failed or whose response was discarded.
    * @param head status line and field lines, each with its CRLF, and an empty line; bytes as latin1
    * @param body closed by the engine. Its length is the Content-Length
+   * @param keepsDate the client gets the Date of the head, as of a stored response it has to (RFC 9111, 4.2.3); else that of now, unless the
+   *   location passes the field
    * @returns DONE @throws TypeError if the head is malformed
    */
-  respond(head: string, body: Body): number;
+  respond(head: string, body: Body, keepsDate?: boolean): number;
 }
 
 /** The reason why no member has responded, in the words of `proxy_next_upstream`. `error` also where there is none to ask. */

@@ -10,11 +10,14 @@ import type { CacheStatus } from './cache-figures.js';
 import type { CacheZone, Moment } from './cache-zone.js';
 import type { CacheConf, StaleCase } from './directives.js';
 import type { EntryFile, StoredHead } from './entry-file.js';
-import { freshnessOf, type Freshness, type Validity } from './freshness.js';
+import { isUsable, isUsableForNow, isUsableOnError, type CachingRules, type Judgement, type Received, type Validity } from './rules.js';
+import { cacheStatusField, type ForwardReason } from './cache-status.js';
+import { NO_TERMS, type RequestTerms } from './rfc9111/request-terms.js';
 
 /** Settings of one location for one protocol to members. */
 export interface CachePlan {
   readonly conf: CacheConf;
+  readonly rules: CachingRules;
   readonly validity: Validity;
   readonly stale: ReadonlySet<StaleCase>;
   readonly methods: ReadonlySet<string>;
@@ -27,6 +30,9 @@ export interface CachePlan {
 const CLIENTS_CONDITIONS = ['Range', 'If-Range', 'If-Match', 'If-None-Match', 'If-Modified-Since', 'If-Unmodified-Since'];
 
 const STATUS_LINE = /^[^\r]*/;
+/** The client wants nothing from a member (only-if-cached): RFC 9111, 5.2.1.7. */
+const NOT_CACHED = 504;
+const COPIED_AT_ONCE = 65_536;
 const EMPTY = { length: 0, read: (): number => 0, close: (): void => undefined };
 
 /** A request with a cache: from the look into it to the storing of what a member has sent. */
@@ -41,9 +47,16 @@ export class CachedRequest {
   #file: EntryFile | undefined = undefined;
   /** For variables, also when the file is closed. */
   stored: StoredHead | undefined = undefined;
+  #terms: RequestTerms = NO_TERMS;
   #mayStore = true;
   /** Before the member was asked. */
   #since: Moment | undefined = undefined;
+  /** Epoch milliseconds when a member was asked. */
+  #askedAt = 0;
+  #forwarded: ForwardReason | undefined = undefined;
+  #memberStatus = 0;
+  /** Epoch milliseconds; NaN: the response is not stored. */
+  #freshUntil = NaN;
   #isRevalidating = false;
   #isHeld = false;
   #isUpdating = false;
@@ -68,14 +81,18 @@ export class CachedRequest {
     request.atEnd(() => this.#leave());
     const ready = zone.purges.ready();
     if (ready !== undefined) await ready;
+    if (!isBackground) this.#terms = plan.rules.terms(request);
     const uses = zone.use(this.#name, request.startTime);
     if (isTrue(conf.cache_bypass, request)) {
+      this.#forwarded = 'bypass';
       this.status = 'BYPASS';
       return this.#toMember();
     }
+    this.#forwarded = 'uri-miss';
     await this.#open();
     if (this.stored !== undefined) return this.#withStored(this.stored, isBackground);
     this.status = 'MISS';
+    if (this.#terms.onlyIfCached) return NOT_CACHED;
     if (uses < conf.cache_min_uses) {
       this.#mayStore = false;
       return this.#toMember();
@@ -86,14 +103,15 @@ export class CachedRequest {
   async #withStored(stored: StoredHead, isBackground: boolean): Promise<Result> {
     const { request, plan, zone } = this;
     const now = request.startTime;
-    if (stored.validUntil > now && !isBackground) return this.#send('HIT');
-    const staleFor = stored.validUntil + stored.staleWhileRevalidate * 1000;
-    const allowsStale = plan.stale.has('updating') || staleFor > now;
+    if (!isBackground && isUsable(stored, this.#terms, now)) return this.#send(stored.validUntil > now ? 'HIT' : 'STALE');
+    if (this.#terms.onlyIfCached) return NOT_CACHED;
+    const allowsStale = isUsableForNow(stored, this.#terms, now, plan.stale.has('updating'));
     this.status = 'EXPIRED';
+    this.#forwarded = stored.validUntil > now && stored.flags === 0 ? 'request' : 'stale';
     if (isBackground) return this.#toMember();
     if (!zone.beginUpdate(this.#name, now)) return allowsStale ? this.#send('UPDATING') : this.#toMember();
     this.#isUpdating = true;
-    if (!allowsStale || !plan.conf.cache_background_update) return this.#toMember();
+    if (!allowsStale || !(plan.conf.cache_background_update || plan.rules.updatesInBackground)) return this.#toMember();
     this.#updateInBackground();
     return this.#send('STALE');
   }
@@ -121,7 +139,7 @@ export class CachedRequest {
       if (!(await zone.holds.whenBelow(this.#name, limit, Math.min(left, age), request.signal)) && age < left) limit++;
       if (request.signal.aborted) return DECLINED;
       await this.#open();
-      if (this.stored !== undefined && this.stored.validUntil > Date.now()) return this.#send('HIT');
+      if (this.stored !== undefined && isUsable(this.stored, this.#terms, Date.now())) return this.#send('HIT');
       this.#close();
     }
     this.#isHeld = true;
@@ -136,10 +154,11 @@ export class CachedRequest {
       this.#file = await zone.open(this.#name, key);
       this.#seed = this.#file?.stored.seed ?? '';
       const vary = this.#file?.stored.vary ?? '';
-      const variant = variantOf(vary, request);
+      const variant = this.#variantOf(vary);
       if (this.#file !== undefined && this.#file.stored.variant !== variant) {
         this.#file.close();
         this.#variantName = this.#nameOf(variant);
+        this.#forwarded = 'vary-miss';
         this.#file = await zone.open(this.#variantName, key);
         if (this.#file !== undefined && this.#file.stored.variant !== variant) this.#close();
       }
@@ -157,13 +176,26 @@ export class CachedRequest {
     return digest(`${this.key}\n${this.#seed}\n${variant}`);
   }
 
+  /** Digest of the fields that Vary names. Empty: it names none. */
+  #variantOf(vary: string): string {
+    const { rules } = this.plan;
+    const names = vary
+      .toLowerCase()
+      .split(',')
+      .map((name) => name.trim())
+      .filter((name) => name !== '');
+    if (names.length === 0) return '';
+    return digest(names.map((name) => `${name}: ${rules.selectingValue(name, this.request.header(name))}`).join('\n'));
+  }
+
   /** Goes on to a member, which gets no conditions of the client. */
   #toMember(): Result {
     const { request, call, plan, stored } = this;
     this.#since = this.zone.moment;
     for (const name of CLIENTS_CONDITIONS) request.upstream.remove(name);
     if (call.method === 'HEAD' && plan.conf.cache_convert_head) call.method = 'GET';
-    if (!plan.conf.cache_revalidate || stored === undefined) return DECLINED;
+    this.#askedAt = Date.now();
+    if (stored === undefined || !(plan.conf.cache_revalidate || plan.rules.alwaysValidates)) return DECLINED;
     if (stored.etag !== '') request.upstream.set('If-None-Match', stored.etag);
     const modified = fieldIn(stored.head, 'last-modified');
     if (modified !== '') request.upstream.set('If-Modified-Since', modified);
@@ -173,27 +205,59 @@ export class CachedRequest {
 
   /** The response of a member is here. DECLINED: it goes to the client. */
   responded(response: MemberResponse): Result | Promise<Result> {
+    this.#memberStatus = response.status;
     const { request, plan, call, stored } = this;
     const now = Date.now();
-    const fresh = freshnessOf(response, plan.validity, call.ignored, now);
+    const { ignored } = call;
+    const received = { request, response, ignored, validity: plan.validity, requestTime: this.#askedAt, responseTime: now };
     if (response.status === 304 && this.#isRevalidating && stored !== undefined) {
-      return this.#renew(stored, fresh, now).then(() => this.#send('REVALIDATED'));
+      return this.#renew(stored, received, this.#file).then(() => this.#send('REVALIDATED'));
     }
-    if (stored !== undefined && plan.stale.has(`http_${response.status}` as StaleCase)) {
+    if (stored !== undefined && this.#isInPlaceOf(stored, response.status)) {
       response.discard();
       return this.#send('STALE');
     }
+    if (call.method === 'HEAD' && !plan.rules.storesHeads) {
+      this.#adoptHead(response, received);
+      return DECLINED;
+    }
     this.#close();
-    if (this.#mayStore && !Number.isNaN(fresh.seconds) && !isTrue(plan.conf.no_cache, request)) this.#store(response, fresh, now);
+    if (!this.#mayStore || this.#terms.noStore || isTrue(plan.conf.no_cache, request)) return DECLINED;
+    const judgement = plan.rules.judge(received);
+    if (!Number.isNaN(judgement.seconds)) this.#store(response, received, judgement);
     return DECLINED;
+  }
+
+  /** The response to a HEAD is news about the stored one (RFC 9111, 4.3.5). */
+  #adoptHead(response: MemberResponse, received: Received): void {
+    const { stored, zone } = this;
+    const file = this.#file;
+    if (stored === undefined || file === undefined || response.status !== 200) return;
+    this.#file = undefined;
+    const isSame = isSameBody(stored, response);
+    const done = isSame ? this.#renew(stored, received, file) : zone.remove(this.#variantName);
+    done.finally(() => file.close()).catch(() => undefined);
+  }
+
+  /** True if the stored response is sent for one with this status. */
+  #isInPlaceOf(stored: StoredHead, status: number): boolean {
+    const { plan, request } = this;
+    const isConfigured = plan.stale.has(`http_${status}` as StaleCase);
+    return (isConfigured || plan.rules.errors.has(status)) && isUsableOnError(stored, this.#terms, request.startTime, isConfigured);
   }
 
   /** No member has responded. DECLINED: the client gets the error. */
   failed(failure: CallFailure): Result {
     const { stored, plan, request } = this;
     if (stored === undefined || this.#file === undefined) return DECLINED;
-    const staleFor = stored.validUntil + stored.staleIfError * 1000;
-    return plan.stale.has(failure) || staleFor > request.startTime ? this.#send('STALE') : DECLINED;
+    return isUsableOnError(stored, this.#terms, request.startTime, plan.stale.has(failure)) ? this.#send('STALE') : DECLINED;
+  }
+
+  /** The text for Cache-Status; empty: the configuration does not want it, or there is nothing to say. */
+  get cacheStatus(): string {
+    if (!this.plan.conf.cache_status || (this.#forwarded !== undefined && this.#askedAt === 0)) return '';
+    const freshFor = this.#freshUntil - Date.now();
+    return cacheStatusField({ forwarded: this.#forwarded, memberStatus: this.#memberStatus, isStored: this.#isStoring, freshFor });
   }
 
   /** Ranges of what is stored, or is being stored whole. */
@@ -204,43 +268,50 @@ export class CachedRequest {
   }
 
   #send(status: CacheStatus): Result {
-    const { request, call } = this;
+    const { call } = this;
     const file = this.#file;
     if (file === undefined) return 500;
     this.status = status;
+    if (status !== 'REVALIDATED') this.#forwarded = undefined;
     this.#file = undefined;
-    const { head, etag, modified } = file.stored;
-    const isWhole = head.startsWith('HTTP/1.1 200');
-    const found =
-      isWhole && request.parent === undefined
-        ? conditionalStatus(request, etag === '' ? undefined : etag, modified, Number.isNaN(modified) ? 'off' : 'exact')
-        : 200;
-    if (found === 200) return call.respond(head, file);
+    const { rules } = this.plan;
+    const stored = this.stored ?? file.stored;
+    const head = rules.sentHead(stored, Date.now());
+    this.#freshUntil = stored.validUntil;
+    const found = this.#conditionalStatus(stored);
+    if (found === 200) return call.respond(head, file, rules.keepsDate);
     file.close();
-    return found === 304 ? call.respond(head.replace(STATUS_LINE, 'HTTP/1.1 304 '), EMPTY) : found;
+    return found === 304 ? call.respond(head.replace(STATUS_LINE, 'HTTP/1.1 304 '), EMPTY, rules.keepsDate) : found;
   }
 
-  async #renew(stored: StoredHead, { seconds, staleWhileRevalidate, staleIfError }: Freshness, now: number): Promise<void> {
-    // Validity by status is that of the stored response.
-    const configured = this.plan.validity.get(Number(stored.head.slice(9, 12))) ?? this.plan.validity.get('any') ?? 0;
-    const valid = Number.isNaN(seconds) ? configured / 1000 : seconds;
-    const generation = this.#since?.generation ?? 0;
-    this.stored = { ...stored, generation, date: now, born: now, validUntil: now + valid * 1000, staleWhileRevalidate, staleIfError };
+  /** The conditions of the client are about what is stored. */
+  #conditionalStatus(stored: StoredHead): 200 | 304 | 412 {
+    const { request, plan } = this;
+    if (request.parent !== undefined || !stored.head.startsWith('HTTP/1.1 200')) return 200;
+    const modified = plan.rules.modified(stored);
+    const since = Number.isNaN(modified) ? 'off' : plan.rules.modifiedSince;
+    return conditionalStatus(request, stored.etag === '' ? undefined : stored.etag, modified, since);
+  }
+
+  async #renew(stored: StoredHead, received: Received, file: EntryFile | undefined): Promise<void> {
+    const renewal = this.plan.rules.renewed(stored, received);
+    const since = this.#since ?? this.zone.moment;
+    this.stored = { ...stored, ...renewal, generation: since.generation };
     try {
-      await this.zone.renew(this.#variantName, stored, this.stored);
+      if (renewal.head.length === stored.head.length) await this.zone.renew(this.#variantName, stored, this.stored);
+      else if (file !== undefined) await this.zone.write(this.#variantName, since, this.stored, bodyOf(file));
     } catch (error) {
       this.log.write('crit', `cache "${this.zone.name}" cannot be written (${systemErrorText(error)})`, this.request);
     }
   }
 
-  #store(response: MemberResponse, fresh: Freshness, now: number): void {
+  #store(response: MemberResponse, received: Received, judgement: Judgement): void {
     const { request, zone, key, log, plan } = this;
     const vary = response.header('vary') ?? '';
-    const variant = this.call.ignored.has('vary') ? '' : variantOf(vary, request);
-    const { seconds, staleWhileRevalidate, staleIfError } = fresh;
+    const variant = this.call.ignored.has('vary') ? '' : this.#variantOf(vary);
+    const { seconds, staleWhileRevalidate, staleIfError, born, flags } = judgement;
     const etag = response.header('etag') ?? '';
     const modified = parseHttpDate(response.header('last-modified') ?? '');
-    const head = headOf(response);
     const entry = {
       key,
       vary: variant === '' ? '' : vary,
@@ -249,13 +320,13 @@ export class CachedRequest {
       etag,
       tags: tagsOf(response, plan.conf.cache_tag_header.names),
       modified,
-      date: now,
-      born: now,
-      flags: 0,
-      validUntil: now + seconds * 1000,
+      date: received.responseTime,
+      born,
+      flags,
+      validUntil: born + seconds * 1000,
       staleWhileRevalidate,
       staleIfError,
-      head,
+      head: plan.rules.storedHead(received),
     };
     // The file of the key is that of another variant.
     const name = this.#variantName === this.#name || variant === '' ? this.#name : this.#nameOf(variant);
@@ -263,6 +334,7 @@ export class CachedRequest {
     const body = stored.open();
     stored.release();
     this.#isStoring = true;
+    this.#freshUntil = entry.validUntil;
     zone
       .write(name, this.#since ?? zone.moment, entry, body)
       .catch((error: unknown) => {
@@ -313,24 +385,6 @@ function randomSeed(): string {
   return process.getBuiltinModule('node:crypto').randomBytes(8).toString('hex');
 }
 
-/** Fields that frame the message or are about one connection. */
-const NOT_STORED = new Set([
-  'connection',
-  'content-length',
-  'keep-alive',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
-
-function headOf(response: MemberResponse): string {
-  const lines = response.headers().filter(([name]) => !NOT_STORED.has(name.toLowerCase()));
-  // The engine knows the reason phrases.
-  return `HTTP/1.1 ${response.status} \r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
-}
-
 /** Tags of a response, separated by spaces: those of `Cache-Tag` have commas between them, and those of `Surrogate-Key` spaces. */
 function tagsOf(response: MemberResponse, names: readonly string[]): string {
   const tags = names.flatMap((name) => (response.header(name.toLowerCase()) ?? '').split(/[\s,]+/));
@@ -342,13 +396,24 @@ function fieldIn(head: string, lowerName: string): string {
   return new RegExp(`\r\n${lowerName}:[ \t]*([^\r]*)`, 'i').exec(head)?.[1] ?? '';
 }
 
-/** Digest of the fields that Vary names. Empty: it names none. */
-function variantOf(vary: string, request: HttpRequest): string {
-  const names = vary
-    .toLowerCase()
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '');
-  if (names.length === 0) return '';
-  return digest(names.map((name) => `${name}: ${(request.header(name) ?? '').replace(/\s+/g, '')}`).join('\n'));
+/** False: the fields of the response to a HEAD are those of another body than the stored one. */
+function isSameBody(stored: StoredHead, response: MemberResponse): boolean {
+  const { head, etag, bodyLength } = stored;
+  const length = response.header('content-length');
+  if (length !== undefined && Number(length) !== bodyLength) return false;
+  return (
+    etag === (response.header('etag') ?? etag) &&
+    fieldIn(head, 'last-modified') === (response.header('last-modified') ?? fieldIn(head, 'last-modified'))
+  );
+}
+
+/** The whole body of a file, which stays open. */
+async function* bodyOf(file: EntryFile): AsyncIterableIterator<Buffer> {
+  for (let at = 0; at < file.length;) {
+    const piece = Buffer.allocUnsafe(Math.min(COPIED_AT_ONCE, file.length - at));
+    const count = await file.read(piece, at);
+    if (count === 0) throw new Error('the file has become shorter');
+    at += count;
+    yield piece.subarray(0, count);
+  }
 }

@@ -172,6 +172,18 @@ const DIRECTIVES = {
     args: size(),
     doc: 'A request for a range that begins after this offset is passed on as it is, and its response is not stored.',
   }),
+  cache_rules: directive({
+    in: ANYWHERE,
+    args: choice('nginx', 'rfc9111'),
+    default: 'nginx',
+    doc: 'Which responses are stored and used: by the rules of nginx, or by those of RFC 9111 for a shared cache.',
+  }),
+  cache_status: directive({
+    in: ANYWHERE,
+    args: flag(),
+    default: 'off',
+    doc: 'Adds the field Cache-Status to responses (RFC 9211): what the cache did with the request.',
+  }),
   cache_purge: directive({
     in: ANYWHERE,
     args: conditions,

@@ -17,8 +17,11 @@ import { CacheManager } from './cache-manager.js';
 import { CacheZone } from './cache-zone.js';
 import { CachedRequest, digest, isTrue, type CachePlan } from './cached-request.js';
 import { CACHE_NAMES, cacheDirectives, type AllCacheDirectives, type CacheConf, type CachePath } from './directives.js';
-import type { Validity } from './freshness.js';
 import { noZone, Purges } from './purges.js';
+import { Invalidation, isUnsafe } from './rfc9111/invalidation.js';
+import { nginxRules } from './nginx-rules.js';
+import { rfc9111Rules } from './rfc9111/rfc9111-rules.js';
+import type { Validity } from './rules.js';
 
 const PREFIXES = ['proxy', 'fastcgi'] as const;
 /** Views of the values without their prefixes. */
@@ -35,6 +38,8 @@ type CacheScope = Scope<typeof directives>;
 
 /** Under this key a request keeps its state. */
 const STATE = {};
+/** Under this one that of a request which removes responses. */
+const INVALIDATION = {};
 
 function stateOf(request: HttpRequest): CachedRequest | undefined {
   return request.get(STATE) as CachedRequest | undefined;
@@ -98,10 +103,16 @@ export class HttpCache implements HttpModule {
         const plan = plans.get(call.prefix);
         return plan === undefined ? undefined : this.#lookUp(request, call, plan);
       },
-      memberResponse: (request, response) => stateOf(request)?.responded(response),
+      memberResponse: (request, response) => {
+        (request.get(INVALIDATION) as Invalidation | undefined)?.responded(response);
+        return stateOf(request)?.responded(response);
+      },
       memberFailure: (request, failure) => stateOf(request)?.failed(failure),
       header: (request) => {
-        if (stateOf(request)?.allowsRanges === true) request.response.allowsRanges = true;
+        const state = stateOf(request);
+        if (state?.allowsRanges === true) request.response.allowsRanges = true;
+        const status = state?.cacheStatus ?? '';
+        if (status !== '') request.response.append('Cache-Status', status);
       },
     };
   }
@@ -116,6 +127,10 @@ export class HttpCache implements HttpModule {
     }
     const key = plan.key.of(request);
     if (isTrue(plan.conf.cache_purge, request)) return this.#purge(zone, key);
+    if (plan.rules.invalidates && isUnsafe(request.method)) {
+      request.set(INVALIDATION, new Invalidation(request, key, (one) => zone.purge(digest(one)), this.log));
+      return DECLINED;
+    }
     if (!plan.methods.has(request.method) || beginsTooLate(request, plan.conf.cache_max_range_offset)) return DECLINED;
     const cached = new CachedRequest(request, call, plan, zone, key, this.log);
     request.set(STATE, cached);
@@ -225,8 +240,10 @@ function planOf(scope: CacheScope, prefix: (typeof PREFIXES)[number], declared: 
       directiveName,
       'for example: fastcgi_cache_key $scheme$request_method$host$request_uri;',
     );
+  const rules = conf.cache_rules === 'rfc9111' ? rfc9111Rules : nginxRules;
   return {
     conf,
+    rules,
     validity: validityOf(scope, conf, `${prefix}_cache_valid`),
     stale: new Set(conf.cache_use_stale.cases),
     methods: new Set(['GET', 'HEAD', ...conf.cache_methods.methods]),

@@ -3,11 +3,13 @@ import type { CallFailure } from '../../contract/member-call.js';
 import { isToken } from '../../contract/message-text.js';
 import { parseResponseHead } from '../../net/http1/response-head.js';
 import { logFailure } from '../request/handler-failure.js';
+import { OwnField } from '../request/context.js';
 import type { Request } from '../request/request.js';
 import type { AttemptFacts, UpstreamTrace } from '../request/upstream-trace.js';
 import { accelSettings } from './accel.js';
 import type { MemberRoute } from './member-route.js';
 import { AttemptFailure } from './next-upstream.js';
+import { MemberField } from './response-fields.js';
 import { adoptHead } from './upstream-head.js';
 
 const FAILURES: Readonly<Record<AttemptFailure, CallFailure>> = {
@@ -45,7 +47,7 @@ export class ModuleCall implements MemberCall {
     this.#method = method;
   }
 
-  respond(text: string, body: BodySource): Result {
+  respond(text: string, body: BodySource, keepsDate = false): Result {
     const { request, route } = this;
     if (request.isGone || request.finished) {
       body.close();
@@ -63,6 +65,11 @@ export class ModuleCall implements MemberCall {
     if (!adoptHead(request, route, head)) {
       body.close();
       return 500;
+    }
+    const date = keepsDate && !route.passesDate ? route.fields.line(head, MemberField.Date) : '';
+    if (date !== '') {
+      request.response.appendLines(date);
+      request.ownFields &= ~OwnField.Date;
     }
     flow.sendFrom(request, body);
     return DONE;

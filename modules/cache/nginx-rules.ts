@@ -1,31 +1,30 @@
 /** Storing and freshness of responses: the rules of nginx (proxy_cache_valid, proxy_ignore_headers). */
 import { parseHttpDate } from '../../core/contract/http-date.js';
-import type { MemberResponse } from '../../core/contract/http.js';
+import type { StoredHead } from './entry-file.js';
+import { storedLines, textOf } from './rfc9111/fields.js';
+import { NO_TERMS } from './rfc9111/request-terms.js';
+import { NOT_STORED, type CachingRules, type Judgement, type Received, type Renewal } from './rules.js';
 
 const LONGEST_VARY = 128;
 
-/** Seconds; NaN: it may not be stored. 0 for the times after it: it may not be used then. */
-export interface Freshness {
-  readonly seconds: number;
-  readonly staleWhileRevalidate: number;
-  readonly staleIfError: number;
-}
+export const nginxRules: CachingRules = {
+  alwaysValidates: false,
+  updatesInBackground: false,
+  invalidates: false,
+  storesHeads: true,
+  errors: new Set(),
+  keepsDate: false,
+  modifiedSince: 'exact',
+  terms: () => NO_TERMS,
+  judge,
+  storedHead: ({ response }) => textOf(response.status, storedLines(response.headers(), [])),
+  renewed,
+  sentHead: ({ head }) => head,
+  selectingValue: (_, value = '') => value.replace(/\s+/g, ''),
+  modified: ({ modified }) => modified,
+};
 
-export const NOT_STORED: Freshness = { seconds: NaN, staleWhileRevalidate: 0, staleIfError: 0 };
-
-/** Times of `proxy_cache_valid` by status, `any` for all others; milliseconds. */
-export type Validity = ReadonlyMap<number | 'any', number>;
-
-/**
- * @param ignored fields that have no effect, lower case
- * @param now epoch milliseconds
- */
-export function freshnessOf(
-  response: Pick<MemberResponse, 'status' | 'header'>,
-  validity: Validity,
-  ignored: ReadonlySet<string>,
-  now: number,
-): Freshness {
+function judge({ response, ignored, validity, responseTime: now }: Received): Judgement {
   const field = (name: string): string | undefined => (ignored.has(name) ? undefined : response.header(name));
   const vary = field('vary') ?? '';
   if (field('set-cookie') !== undefined || vary.split(',').some((name) => name.trim() === '*') || vary.length > LONGEST_VARY)
@@ -33,10 +32,19 @@ export function freshnessOf(
   const control = field('cache-control')?.toLowerCase() ?? '';
   const staleWhileRevalidate = directiveOf(control, 'stale-while-revalidate') ?? 0;
   const staleIfError = directiveOf(control, 'stale-if-error') ?? 0;
-  const seconds = accelExpires(field('x-accel-expires'), now) ?? fromControl(control) ?? fromExpires(field('expires'), now);
-  if (seconds !== undefined) return seconds > 0 ? { seconds, staleWhileRevalidate, staleIfError } : NOT_STORED;
-  const configured = validity.get(response.status) ?? validity.get('any') ?? 0;
-  return configured > 0 ? { seconds: configured / 1000, staleWhileRevalidate, staleIfError } : NOT_STORED;
+  const configured = (validity.get(response.status) ?? validity.get('any') ?? 0) / 1000;
+  const said = accelExpires(field('x-accel-expires'), now) ?? fromControl(control) ?? fromExpires(field('expires'), now);
+  const seconds = said ?? configured;
+  return seconds > 0 ? { seconds, staleWhileRevalidate, staleIfError, born: now, flags: 0 } : NOT_STORED;
+}
+
+/** Validity by status is that of the stored response. */
+function renewed(stored: StoredHead, received: Received): Renewal {
+  const { validity, responseTime: now } = received;
+  const { seconds, staleWhileRevalidate, staleIfError } = judge(received);
+  const configured = (validity.get(Number(stored.head.slice(9, 12))) ?? validity.get('any') ?? 0) / 1000;
+  const validUntil = now + (Number.isNaN(seconds) ? configured : seconds) * 1000;
+  return { head: stored.head, date: now, born: now, flags: 0, validUntil, staleWhileRevalidate, staleIfError };
 }
 
 /** `0`, seconds, or `@` and seconds since 1970. Undefined: it says nothing. */
