@@ -23,7 +23,7 @@ export interface RecordOptions<F extends string, S extends string = never> {
   /** True if a full zone drops the records used longest ago for new ones. Default: true. */
   readonly evict?: boolean;
   /**
-   * Called for each record that was dropped for a new one, in the thread that stored the new one, when that is stored: to release resources
+   * Called for each record that was dropped for a new one, or for what is held, in the thread that stored the new one, when that is stored: to release resources
    * of the record outside of the zone. Not for records that expire or are deleted, nor for any that a thread was dropping when it died. The
    * storing call throws its exceptions.
    */
@@ -58,8 +58,8 @@ export interface Records<F extends string, S extends string = never> {
 }
 
 /**
- * `rejected`: as many are held as the limit allows. `full`: the zone has no room for another key; records in the zone are not dropped for it, which
- * is why holds have a zone of their own where records are many.
+ * `rejected`: as many are held as the limit allows. `full`: the zone has no room for another key, and no records that it may drop for one
+ * ({@link RecordOptions.evict}).
  */
 export type Held = 'held' | 'rejected' | 'full';
 
@@ -70,9 +70,8 @@ export interface Holds {
   /** Releases what {@link acquire} has held. In the worker that held it. */
   release(key: string): void;
   /**
-   * Waits until fewer than `limit` are held under a key, in all workers: then {@link acquire} may succeed, unless another one is faster. A worker that
-   * dies releases what it held. One that does the work for all holds the key meanwhile, with a limit of 1. For a key that was `rejected`: one for
-   * which the zone is `full` is not held, and waiting would not change that.
+   * Waits until fewer than `limit` are held under a key, in all workers, and the zone has room for it: then {@link acquire} may succeed, unless another
+   * one is faster. A worker that dies releases what it held. For work that one does for all, `findOrHold` of srv/toolkit/find-or-hold.js uses this.
    * @param ms longest wait in milliseconds
    * @param signal ends the wait, as the time does
    * @returns false if the time is over

@@ -6,6 +6,8 @@ import { Waiters, type Wait } from './waiters.js';
 import type { Zone } from './zone.js';
 
 const tableName = (workers: number): string => `holds ${workers}`;
+/** How often a zone without room for a key is looked at. Milliseconds. */
+const FULL_POLL = 25;
 /** Words of a record: how many are held, then how many by each worker. */
 const TOTAL = 0;
 const SHARES = 1;
@@ -38,10 +40,10 @@ export class ZoneHolds implements Holds {
   }
 
   acquire(key: string, limit: number): Held {
-    const { zone } = this;
     this.#enter();
     const held = this.#acquire(key, limit);
-    zone.leave();
+    this.zone.leave();
+    this.#reportDropped();
     return held;
   }
 
@@ -91,7 +93,7 @@ export class ZoneHolds implements Holds {
   /** Holds more or less under a key, whatever its limit is: connections of a program that was replaced. Nothing is held where the zone is full. */
   change(key: string, amount: number): void {
     this.#enter();
-    const record = this.table.find(key) || (amount > 0 ? this.table.insert(key, (SHARES + this.workers) * 4) : 0);
+    const record = this.table.find(key) || (amount > 0 ? this.#insert(key) : 0);
     if (record !== 0) {
       const share = wordOf(record) + SHARES + this.worker;
       const change = Math.max(amount, -this.zone.u32[share]!);
@@ -99,6 +101,7 @@ export class ZoneHolds implements Holds {
       this.#subtract(key, record, -change);
     }
     this.zone.leave();
+    this.#reportDropped();
   }
 
   /** Releases what a worker held when it died. */
@@ -118,12 +121,36 @@ export class ZoneHolds implements Holds {
   #acquire(key: string, limit: number): Held {
     const found = this.table.find(key);
     if (found !== 0 && this.zone.u32[wordOf(found) + TOTAL]! >= limit) return 'rejected';
-    const record = found || this.table.insert(key, (SHARES + this.workers) * 4);
+    const record = found || this.#insert(key);
     if (record === 0) return 'full';
     const { u32 } = this.zone;
     u32[wordOf(record) + TOTAL]!++;
     if (this.#hasShare) u32[wordOf(record) + SHARES + this.worker]!++;
     return 'held';
+  }
+
+  /** Records of the zone that may go make room. 0: there is none. */
+  #insert(key: string): number {
+    for (;;) {
+      const record = this.table.insert(key, this.#bytes);
+      if (record !== 0 || !this.#dropOldest()) return record;
+    }
+  }
+
+  #dropOldest(): boolean {
+    for (const records of this.zone.droppable.values()) if (records.dropOldest()) return true;
+    return false;
+  }
+
+  #reportDropped(): void {
+    for (const records of this.zone.droppable.values()) records.reportDropped();
+  }
+
+  #hasRoom(key: string): boolean {
+    for (const records of this.zone.droppable.values()) if (records.isDroppable) return true;
+    const record = this.table.insert(key, this.#bytes);
+    if (record !== 0) this.table.removeAt(record);
+    return record !== 0;
   }
 
   #subtract(key: string | Uint8Array, record: number, amount: number): void {
@@ -132,14 +159,19 @@ export class ZoneHolds implements Holds {
     if (amount > 0) this.waiters.wake(key);
   }
 
-  /** Undefined: fewer than `limit` are held. Otherwise waits from this moment on. */
+  /** Undefined: fewer than `limit` are held, and there is room for one more. Otherwise waits from this moment on. */
   #waitUnless(key: string, limit: number, ms: () => number): Wait | undefined {
     this.#enter();
     const record = this.table.find(key, false);
-    const isBelow = record === 0 || this.zone.u32[wordOf(record) + TOTAL]! < limit;
-    const wait = isBelow ? undefined : this.waiters.begin(key, ms());
+    const isBelow = record === 0 ? limit > 0 : this.zone.u32[wordOf(record) + TOTAL]! < limit;
+    const isFull = isBelow && record === 0 && !this.#hasRoom(key);
+    const wait = isBelow && !isFull ? undefined : this.waiters.begin(key, isFull ? Math.min(ms(), FULL_POLL) : ms());
     this.zone.leave();
     return wait;
+  }
+
+  get #bytes(): number {
+    return (SHARES + this.workers) * 4;
   }
 
   get #hasShare(): boolean {

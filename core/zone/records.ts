@@ -3,7 +3,7 @@ import type { RecordChange, RecordFields, RecordOptions, Records, Updated } from
 import { HashTable } from './hash-table.js';
 import { numberOf } from './offsets.js';
 import { RecordStrings } from './record-strings.js';
-import type { Zone } from './zone.js';
+import type { Droppable, Zone } from './zone.js';
 
 /** Numbers of a record: when it expires (epoch ms; 0 while it is being stored), then its fields, then its strings. */
 const EXPIRES = 0;
@@ -23,7 +23,7 @@ interface Copy {
 }
 
 /** Keyed records in a zone. Changes are proposed on a copy and stored only if the record is still what was copied. */
-export class ZoneRecords<F extends string, S extends string = never> implements Records<F, S> {
+export class ZoneRecords<F extends string, S extends string = never> implements Records<F, S>, Droppable {
   readonly #fields: readonly F[];
   readonly #strings: RecordStrings<S>;
   readonly #ttl: number;
@@ -59,8 +59,12 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
     clock: Now,
   ): ZoneRecords<F, S> | undefined {
     const strings = Object.entries(options.strings ?? {}).map(([name, length]) => `${name}:${String(length)}`);
-    const table = HashTable.open(zone, `records ${[...options.fields, ...strings].join()}`);
-    return table && new ZoneRecords(zone, table, clock, options);
+    const name = `records ${[...options.fields, ...strings].join()}`;
+    const table = HashTable.open(zone, name);
+    if (table === undefined) return undefined;
+    const records = new ZoneRecords(zone, table, clock, options);
+    zone.droppable.set(name, records);
+    return records;
   }
 
   get size(): number {
@@ -94,7 +98,7 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
       }
     } finally {
       this.#busy = false;
-      this.#tellOfDropped();
+      this.reportDropped();
     }
   }
 
@@ -112,7 +116,7 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
       f64[numberOf(record) + EXPIRES] = this.#expiry();
     }
     this.zone.leave();
-    this.#tellOfDropped();
+    this.reportDropped();
     return value;
   }
 
@@ -200,6 +204,19 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
     return true;
   }
 
+  get isDroppable(): boolean {
+    return this.#evict && this.table.count > 0;
+  }
+
+  dropOldest(): boolean {
+    if (this.table.check()) this.#dropUnfinished();
+    const oldest = this.#evict ? this.table.oldest() : 0;
+    if (oldest === 0) return false;
+    if (this.#evicted !== undefined && !this.#isExpired(oldest))
+      this.#dropped.push([this.table.keyOf(oldest).toString(), this.#copy(oldest)]);
+    return this.table.evict();
+  }
+
   #insert(key: string): number {
     for (let swept = 0; swept < SWEEP; swept++) {
       const oldest = this.table.oldest();
@@ -209,15 +226,12 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
     if (this.#evicted === undefined) return this.table.insert(key, this.#strings.end, this.#evict);
     for (;;) {
       const record = this.table.insert(key, this.#strings.end);
-      const oldest = record === 0 && this.#evict ? this.table.oldest() : 0;
-      if (oldest === 0) return record;
-      if (!this.#isExpired(oldest)) this.#dropped.push([this.table.keyOf(oldest).toString(), this.#copy(oldest)]);
-      this.table.evict();
+      if (record !== 0 || !this.dropOldest()) return record;
     }
   }
 
   /** Called without the lock. */
-  #tellOfDropped(): void {
+  reportDropped(): void {
     while (this.#dropped.length > 0) {
       const [key, fields] = this.#dropped.shift()!;
       this.#evicted?.(key, fields);

@@ -13,6 +13,16 @@ export interface ZoneOptions {
   readonly arena?: ZoneArena;
 }
 
+/** Records that may go when something else in the zone needs their room. */
+export interface Droppable {
+  /** Drops the record used longest ago, with the zone's lock held. False: there is none that may go. */
+  dropOldest(): boolean;
+  /** Some could be dropped. With the zone's lock held. */
+  readonly isDroppable: boolean;
+  /** Reports to the owner of the records what was dropped. Without the lock. */
+  reportDropped(): void;
+}
+
 /**
  * A named piece of memory that all threads of the data plane see, with a lock and a memory pool in it. Everything in it is named by its
  * byte offset, which is the same in every thread. Memory of one thread alone (`shared: false`) works the same, so that what lives in
@@ -30,6 +40,8 @@ export class Zone {
   readonly slab: Slab;
   /** Offsets of what lives in the zone, by name. */
   readonly directory: Directory;
+  /** Records in it that this thread has opened, by the name of their table. */
+  readonly droppable = new Map<string, Droppable>();
   readonly shared: boolean;
   readonly #growable: boolean;
   readonly #lock: Lock;

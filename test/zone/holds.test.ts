@@ -1,6 +1,8 @@
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { ZoneHolds } from '../../core/zone/holds.js';
+import { ZoneRecords } from '../../core/zone/records.js';
 import { Zone } from '../../core/zone/zone.js';
+import { findOrHold, once } from '../../core/toolkit/find-or-hold.js';
 import { Random } from './random.js';
 
 const WORKERS = 3;
@@ -8,6 +10,12 @@ const WORKERS = 3;
 function stage(size = 1 << 20) {
   const zone = Zone.create('z', size);
   return { zone, workers: Array.from({ length: WORKERS }, (_, worker) => ZoneHolds.open(zone, worker, WORKERS)!) };
+}
+
+/** A thread without anything else to do ends while it waits. */
+function keepAlive(t: ExecutionContext): void {
+  const alive = setInterval(() => undefined, 1000);
+  t.teardown(() => clearInterval(alive));
 }
 
 test('the limit holds for all workers together', (t) => {
@@ -34,14 +42,37 @@ test('a full zone says so', (t) => {
   t.is(workers[1]!.acquire('0', 2), 'held');
 });
 
-test('a loop that waits for a key without room leaves the thread to others', async (t) => {
+test('a full zone is waited for as a key that others hold', async (t) => {
+  keepAlive(t);
   const { workers } = stage(32768);
-  const [holds] = workers as [ZoneHolds, ...ZoneHolds[]];
-  for (let key = 0; holds.acquire(String(key), 1) === 'held'; key++);
-  // Only the event loop aborts it.
-  const signal = AbortSignal.timeout(1);
-  while (!signal.aborted && holds.acquire('more', 1) === 'full') await holds.whenBelow('more', 1, 1000);
-  t.true(signal.aborted);
+  const [first, second] = workers as [ZoneHolds, ZoneHolds];
+  const keys: string[] = [];
+  while (first.acquire(String(keys.length), 1) === 'held') keys.push(String(keys.length));
+  t.false(await second.whenBelow('more', 1, 20), 'there is no room for the key');
+  const room = second.whenBelow('more', 1, 60_000);
+  first.release(keys[0]!);
+  t.true(await room);
+  t.is(second.acquire('more', 1), 'held');
+});
+
+/** Holds what fits into a zone that is full of records. */
+function heldBeside(evict: boolean) {
+  const { zone, workers } = stage(65_536);
+  const dropped: string[] = [];
+  const records = ZoneRecords.open(zone, { fields: ['n'], evict, evicted: (key) => dropped.push(key) }, { now: 1 })!;
+  for (let key = 0; key < 2000; key++) records.add(`record ${key}`, 'n', 1);
+  const before = dropped.length;
+  let held = 0;
+  while (held < 10 && workers[0]!.acquire(`key ${held}`, 1) === 'held') held++;
+  return { held, dropped: dropped.slice(before), records };
+}
+
+test('records that may be dropped make room for holds, and others do not', (t) => {
+  const { held, dropped, records } = heldBeside(true);
+  t.is(held, 10);
+  t.true(dropped.length > 0, 'their owner is notified');
+  t.true(dropped.every((key) => records.get(key) === undefined));
+  t.is(heldBeside(false).held, 0);
 });
 
 test('they count as a plain model does, also when workers die', (t) => {
@@ -69,9 +100,7 @@ test('they count as a plain model does, also when workers die', (t) => {
 });
 
 test('who waits goes on when another worker releases, or dies', async (t) => {
-  // A thread without anything else to do ends while it waits.
-  const alive = setInterval(() => undefined, 1000);
-  t.teardown(() => clearInterval(alive));
+  keepAlive(t);
   const { workers } = stage();
   const [first, second, third] = workers as [ZoneHolds, ZoneHolds, ZoneHolds];
   t.true(await first.whenBelow('k', 1, 0), 'nothing is held');
@@ -97,4 +126,47 @@ test('a zone of one thread is waited for as well', async (t) => {
   const below = holds.whenBelow('k', 1, 60_000);
   holds.release('k');
   t.true(await below);
+});
+
+test('one of many does the work for all, in all workers', async (t) => {
+  keepAlive(t);
+  const { workers } = stage();
+  const made = new Map<string, string>();
+  let works = 0;
+  const work = async () => {
+    works++;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    made.set('k', 'made');
+    return 'made';
+  };
+  const ask = (worker: ZoneHolds) => once(worker, 'k', () => made.get('k'), work, { ms: 60_000 });
+  t.deepEqual(
+    await Promise.all([...workers, ...workers].map(ask)),
+    Array.from({ length: 6 }, () => 'made'),
+  );
+  t.is(works, 1);
+  t.is(workers[0]!.size, 0);
+
+  const failing = once(
+    workers[0]!,
+    'k',
+    () => undefined,
+    () => Promise.reject(new Error('no')),
+    { ms: 60_000 },
+  );
+  await t.throwsAsync(failing, { message: 'no' });
+  t.is(workers[0]!.size, 0, 'the key is released');
+});
+
+test('who waits for the work of another gives up after its time, also where the zone is full', async (t) => {
+  keepAlive(t);
+  const { workers } = stage(32_768);
+  const [first, second] = workers as [ZoneHolds, ZoneHolds];
+  const turn = await findOrHold(first, 'k', () => undefined, { ms: 60_000 });
+  t.is(await findOrHold(second, 'k', () => undefined, { ms: 20 }), undefined);
+  turn?.release?.();
+  turn?.release?.();
+  t.is(first.count('k'), 0);
+  while (first.acquire(String(first.size), 1) === 'held');
+  t.is(await findOrHold(second, 'k', () => undefined, { ms: 20 }), undefined);
 });
