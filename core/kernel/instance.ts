@@ -42,8 +42,8 @@ export interface InstanceOptions extends ServerIdentity {
   readonly retire?: (modules: RetiredModules) => void;
   /** Files that another process has read for this one. */
   readonly granted?: GrantedFiles | undefined;
-  /** Called when a module has returned from a hook. */
-  readonly onStep?: () => void;
+  /** Called with the name of a module before a hook of it runs, and with undefined when that has returned. */
+  readonly onCall?: (module: string | undefined) => void;
 }
 
 /** Removed modules. One of the two is called, once. */
@@ -284,7 +284,7 @@ export class Instance {
       return known;
     }
     const plan = wanted ?? this.planFor(tree);
-    const { role, prefix, installation, log, onStep } = this.options;
+    const { role, prefix, installation, log, onCall } = this.options;
     const { guard } = this;
     const plane = role === 'control' ? 'control' : 'data';
     const { set, errors } = await loadModules(tree.root, { plane, prefix, installation, log, guard }, plan);
@@ -299,7 +299,7 @@ export class Instance {
             callLimit: this.#callLimit,
             resourceLimit: this.#resourceLimit,
             guard,
-            onStep,
+            onCall,
           });
     };
     const modules = new RunningModules(set, run, this.options);

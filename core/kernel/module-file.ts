@@ -41,6 +41,9 @@ export async function bundledModules({ program }: Installation): Promise<Exports
 /** What Node.js says where a package.json above the file makes it CommonJS. */
 const NOT_READ_AS_MODULE = /^(?:Cannot use import statement outside a module|Unexpected token 'export')$/;
 
+/** Errors of an import that does not exist, of Node.js and of `plugin-resolution.ts`. */
+const NOTHING_HAS_RUN = /^Cannot find (?:package|module) |is not part of the module contract/;
+
 /** The path of one of the modules that come with the program. */
 export function shippedModule(installation: Installation, name: string): string {
   return installation.modules.get(name) ?? join(installation.program, 'modules', `${name}.js`);
@@ -114,7 +117,7 @@ function chosen(file: string, exported: Readonly<Record<string, unknown>>, plane
   const classes = [...new Set(Object.values(exported))].filter((value) => declarationOf(value) !== undefined);
   const [found] = classes;
   if (found === undefined) {
-    const hint = 'a module exports a class that is decorated with @httpModule, @controlModule, @helperModule or @coreModule';
+    const hint = 'a module exports a class that is decorated with @httpModule, @streamModule, @controlModule, @helperModule or @coreModule';
     throw new ModuleLoadError(`"${file}" is not a module`, hint);
   }
   if (classes.length === 1) return found;
@@ -163,7 +166,16 @@ function explain(error: unknown, file: string): { reason: string; hint: string |
     return { reason: message, hint: `call it ${basename(file, extname(file))}.mjs: then it is read as an ES module` };
   return {
     reason: name === 'Error' ? message : `${name}: ${message}`,
-    // What cannot be parsed has not run.
-    hint: error instanceof SyntaxError ? undefined : SEE_LOG,
+    // A file that cannot be parsed, or one of whose imports is missing, has not run.
+    hint: importHint(error) ?? (NOTHING_HAS_RUN.test(message) || error instanceof SyntaxError ? undefined : SEE_LOG),
   };
+}
+
+/** Hint for a package that is not installed. */
+function importHint({ message }: Error): string | undefined {
+  const [, name] = /^Cannot find package '([^']+)'/.exec(message) ?? [];
+  if (name === undefined) return undefined;
+  return name === 'srv'
+    ? 'modules import "srv/module/…" and "srv/toolkit/…", nothing else of srv'
+    : `install it in the folder of the module, or in one above: npm install ${name}`;
 }

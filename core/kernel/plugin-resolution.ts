@@ -8,6 +8,7 @@ import { registerHooks, setSourceMapsSupport } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { join, resolve } from 'node:path';
 import type { LoadedFile } from '../config/module-share.js';
+import { nearest } from '../contract/suggest.js';
 import { moduleCode, versionOfUrl } from './module-code.js';
 
 /** What a name of the contract begins with, and the folder of the program that it means. */
@@ -35,7 +36,9 @@ registerHooks({
       const other = NAME.test(file) ? CONTRACT.find((one) => existsSync(join(one[1], file))) : undefined;
       if (other !== undefined) throw new Error(`"${specifier}" is not part of the module contract: import "${other[0]}${file}"`);
       const names = globSync('**/*.js', { cwd: folder }).toSorted();
-      throw new Error(`"${specifier}" is not part of the module contract, which has: ${names.join(', ')}`);
+      const meant = nearest(file, names, 2);
+      const has = meant === undefined ? `, which has: ${names.join(', ')}` : `: did you mean "${prefix}${meant}"?`;
+      throw new Error(`"${specifier}" is not part of the module contract${has}`);
     }
     return { url: pathToFileURL(join(folder, file)).href, shortCircuit: true };
   },

@@ -34,7 +34,8 @@ export interface ModuleSurroundings {
   readonly callLimit: CallLimit;
   readonly resourceLimit: CallLimit;
   readonly guard: LoopGuard;
-  readonly onStep?: (() => void) | undefined;
+  /** See `InstanceOptions`. */
+  readonly onCall?: ((module: string | undefined) => void) | undefined;
 }
 
 const PLACES = { master: 'the main thread', worker: 'a worker', control: 'the control plane' } as const;
@@ -47,11 +48,11 @@ const PLACES = { master: 'the main thread', worker: 'a worker', control: 'the co
 export function runModule(
   module: LoadedModule,
   others: ModuleServices,
-  { services, role, log, callLimit, resourceLimit, guard, onStep }: ModuleSurroundings,
+  { services, role, log, callLimit, resourceLimit, guard, onCall }: ModuleSurroundings,
 ): RunningModule {
   const { name, file, version, declaration, class: moduleClass } = module;
   // The master ends a worker that hangs. Nobody can end the main thread.
-  const limited: LimitedCall = role === 'worker' ? steps(onStep) : module.isShipped ? (call) => call() : callLimit.run;
+  const limited: LimitedCall = role === 'worker' ? announced(name, onCall) : module.isShipped ? (call) => call() : callLimit.run;
   const { own, tasks, belongings } = ownServices(module, { services, log, limited });
   const needs = new Map<string, object>();
   for (const token of [...(declaration.manifest.needs ?? []), ...wantedServices(moduleClass)].filter(isModuleService)) {
@@ -94,11 +95,14 @@ async function readyInTime(module: string, ready: Promise<void>): Promise<void> 
   }
 }
 
-/** Makes calls, and says of each that it has returned. */
-function steps(onStep: () => void = () => undefined): LimitedCall {
+/** Makes calls, and says of each that it begins and that it has returned. */
+function announced(name: string, onCall: (module: string | undefined) => void = () => undefined): LimitedCall {
   return (call) => {
-    const result = call();
-    onStep();
-    return result;
+    onCall(name);
+    try {
+      return call();
+    } finally {
+      onCall(undefined);
+    }
   };
 }

@@ -104,7 +104,11 @@ export class WorkerHandle implements Participant {
       ask: () => this.#post({ kind: 'ping' }),
       folder: () => (this.#signs.thread === 0 ? undefined : `/proc/self/task/${this.#signs.thread}`),
       progress: () => this.#signs.steps,
-      onHang: (reason) => owner.onHang(this, (this.#hang = reason)),
+      onHang: (reason) => {
+        const { module } = this.#signs;
+        this.#hang = module === undefined ? reason : `${reason}, in a call of module "${module}"`;
+        owner.onHang(this, this.#hang);
+      },
     });
     this.#thread = new Worker(WORKER_FILE, {
       workerData: { ...start, signs: this.#signs.memory } satisfies WorkerData,

@@ -9,6 +9,8 @@ type HandlerStep = 'compile' | 'compileServer';
 type Step = HandlerStep | 'compileTls';
 type Hooks<S> = { readonly [step in Step]?: (scope: S) => unknown };
 
+const NOT_ASYNC = 'it returned a promise: it must not be async; read files with scope.file, and wait in "start"';
+
 /** A module as it was loaded. */
 export interface UncheckedModule<S> {
   readonly declaration: ModuleDeclaration;
@@ -50,7 +52,7 @@ export abstract class CheckedHooks<S extends { readonly directive: Directive | u
     // Plain JavaScript has more ways to say that there is nothing: `on && { … }`.
     if (!handlers) return undefined;
     if (typeof handlers !== 'object' || handlers instanceof Promise) {
-      const hint = `an object like { log: (${this.subject}) => … } is expected`;
+      const hint = handlers instanceof Promise ? NOT_ASYNC : `an object like { log: (${this.subject}) => … } is expected`;
       throw this.error(scope, `"${step}" of module "${this.name}" must return handlers`, hint);
     }
     for (const [name, handler] of Object.entries(handlers)) this.check(step, scope, name, handler);
@@ -62,7 +64,8 @@ export abstract class CheckedHooks<S extends { readonly directive: Directive | u
     const settings = this.#run('compileTls', scope);
     if (!settings) return undefined;
     if (typeof settings === 'object' && !(settings instanceof Promise)) return settings;
-    throw this.error(scope, `"compileTls" of module "${this.name}" must return settings`, 'an object like { cert, key } is expected');
+    const hint = settings instanceof Promise ? NOT_ASYNC : 'an object like { cert, key } is expected';
+    throw this.error(scope, `"compileTls" of module "${this.name}" must return settings`, hint);
   }
 
   /** @throws ConfigError */

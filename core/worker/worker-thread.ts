@@ -52,7 +52,7 @@ export class WorkerThread {
   ) {
     const { index, place, prefix, confFolder, errorLog, figures, control, workers, secret, asksForSockets } = start;
     const identity = { role: 'worker', worker: index, installation: findInstallation(), prefix, confFolder, secret } as const;
-    this.#instance = new Instance({ ...identity, log, validates: false, onStep: signs.step, retire: (modules) => this.#retiring(modules) });
+    this.#instance = new Instance({ ...identity, log, validates: false, onCall: signs.call, retire: (modules) => this.#retiring(modules) });
     const events = new WorkerEvents((event) => this.#tell({ kind: 'event', event }));
     const channels = new WorkerChannels((message) => this.#tell({ kind: 'told', message }));
     const listening = { controlListeners: new ControlListeners(control), sockets: asksForSockets ? this.#sockets : undefined };

@@ -105,7 +105,7 @@ const IS_REFUSED: readonly (readonly [what: string, body: string, reason: string
     'async compile() { return {}; }',
     '"compile" of module "acme" must return handlers',
     5,
-    'an object like { log: (request) => … } is expected',
+    'it returned a promise: it must not be async; read files with scope.file, and wait in "start"',
   ],
   [
     'what it throws',
@@ -149,7 +149,7 @@ for (const [what, body, reason, hint] of [
     'a promise',
     'async compile() {}',
     '"compile" of module "acme" must return handlers',
-    'an object like { log: (session) => … } is expected',
+    'it returned a promise: it must not be async; read files with scope.file, and wait in "start"',
   ],
   [
     'what it throws',

@@ -417,6 +417,13 @@ test('refused: a manifest without a version of the contract', async (t) => {
 test('refused: a part of the contract that there is not; those there are', async (t) => {
   const { stderr } = await load(t, plugin('acme', { imports: `import 'srv/module/nope.js';` }));
   t.regex(stderr, /"srv\/module\/nope\.js" is not part of the module contract, which has: .*\bhttp\.js, /);
+  const misspelt = await load(t, plugin('acme', { imports: `import 'srv/module/lg.js';` }));
+  t.regex(misspelt.stderr, /"srv\/module\/lg\.js" is not part of the module contract: did you mean "srv\/module\/log\.js"\? in /);
+  t.notRegex(misspelt.stderr, /the error log/);
+  const inner = await load(t, plugin('acme', { imports: `import 'srv/core/log/error-log.js';` }));
+  t.regex(inner.stderr, /modules import "srv\/module\/…" and "srv\/toolkit\/…", nothing else of srv/);
+  const missing = await load(t, plugin('acme', { imports: `import 'no-such-package';` }));
+  t.regex(missing.stderr, /install it in the folder of the module, or in one above: npm install no-such-package/);
   const moved = await load(t, plugin('acme', { imports: `import 'srv/module/map.js';` }));
   t.regex(moved.stderr, /"srv\/module\/map\.js" is not part of the module contract: import "srv\/toolkit\/map\.js"/);
 });
