@@ -47,6 +47,8 @@ export class FakeSession implements StreamSession {
   readonly scope: StreamScope;
   /** A test may give it more, and call the handler again. */
   preread: Buffer;
+  /** Set by a test that has given it everything. */
+  isPrereadOver = false;
   captures: RegExpExecArray | undefined;
   /** Argument of {@link send}, as bytes (latin1). */
   sent: string | undefined;

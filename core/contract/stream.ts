@@ -13,7 +13,10 @@ export const DECLINED = -1;
  * {@link StreamSession.pass} and relays to members have no such limit.
  */
 export const DONE = -2;
-/** Result of a `preread` handler: it needs more bytes of the client, and is called again when some have come. */
+/**
+ * Result of a `preread` handler: it needs more bytes of the client, and is called again when some have come, or when there will be no more
+ * ({@link StreamSession.isPrereadOver}).
+ */
 export const AGAIN = -3;
 /** Result of a handler: this phase is passed. */
 export const OK = 0;
@@ -73,6 +76,11 @@ export interface StreamSession {
   readonly scope: StreamScope;
   /** Data that was received and is not passed on yet: for `preread` and what follows. At most `preread_buffer_size`; over UDP the first datagram. */
   readonly preread: Buffer;
+  /**
+   * No more will come to {@link preread}: the client has ended its side, `preread_timeout` is over, or `preread_buffer_size` is full. A handler that
+   * returns {@link AGAIN} all the same ends the session, with {@link STREAM_OK}, or {@link STREAM_BAD_REQUEST} where the buffer is full.
+   */
+  readonly isPrereadOver: boolean;
   /** Captures of the last regular expression that matched: `$1`, `$name`. A module that matches one sets it. */
   captures: RegExpExecArray | undefined;
   /** Value of a variable by its name without the dollar. */

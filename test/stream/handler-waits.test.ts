@@ -18,6 +18,11 @@ const MODULE = plugin('acme', {
         preread: (session) => session.preread.length === 0 ? AGAIN : new Promise(() => {}),
         content: () => 200,
       },
+      over: {
+        preread: (session) => session.isPrereadOver ? DECLINED : AGAIN,
+        content: (session) => session.send('over: ' + session.preread.length),
+      },
+      never_over: { preread: () => AGAIN, content: () => 200 },
       done: { content: () => DONE },
       done_access: { access: () => DONE, content: () => 200 },
       done_later: { content: async () => DONE },
@@ -45,7 +50,7 @@ const FAILING = {
   text: "TypeError: the handler returned 'allowed': it must return",
   again: 'TypeError: the handler returned -3: it must return',
 };
-const NAMES = [...NEVER, ...Object.keys(FAILING), 'later', 'much', 'late', 'slow'];
+const NAMES = [...NEVER, ...Object.keys(FAILING), 'later', 'much', 'late', 'slow', 'over', 'never_over'];
 
 function start(t: Scope, timeout: string): Promise<Srv> {
   const servers = NAMES.map((name) => `server { listen 127.0.0.1:%%PORT_${name}%%; does ${name}; }`);
@@ -62,7 +67,7 @@ function start(t: Scope, timeout: string): Promise<Srv> {
   );
 }
 
-const hasty = shared((scope) => start(scope, 'handler_timeout 300ms;'));
+const hasty = shared((scope) => start(scope, 'handler_timeout 300ms; preread_timeout 300ms; preread_buffer_size 100;'));
 
 for (const name of NEVER) {
   test(`a session that its handler does not end ends with 500 after handler_timeout, and its client is closed: ${name}`, async (t) => {
@@ -105,6 +110,30 @@ for (const [name, reason] of Object.entries(FAILING)) {
     await srv.waitForLog(new RegExp(`^${srv.port(name)} 500$`, 'm'), 'logs/access.log');
   });
 }
+
+test('a preread handler is asked once more when no more will come, and decides about the session', async (t) => {
+  const srv = await hasty();
+  const [silent, short] = [await connectRaw(t, srv.port('over')), await connectRaw(t, srv.port('over'))];
+  short.send('abc');
+  t.is(await silent.receiveAll(), 'over: 0', 'preread_timeout');
+  t.is(await short.receiveAll(), 'over: 3', 'preread_timeout');
+  t.is(await exchange(t, srv.port('over'), 'x'.repeat(200)), 'over: 100', 'preread_buffer_size');
+  const ended = await connectRaw(t, srv.port('over'));
+  ended.socket.end('abcd');
+  t.is(await ended.receiveAll(), 'over: 4', 'the end of the client');
+});
+
+test('a preread handler that wants more than there will be ends its session', async (t) => {
+  const srv = await hasty();
+  const port = srv.port('never_over');
+  const silent = await connectRaw(t, port);
+  t.is(await silent.receiveAll(), '');
+  await srv.waitForLog(/\[info\] .*client timed out \(110: Connection timed out\) while prereading client data/);
+  await srv.waitForLog(new RegExp(`^${port} 200$`, 'm'), 'logs/access.log');
+  t.is(await exchange(t, port, 'x'.repeat(200)), '');
+  await srv.waitForLog(/\[error\] .*preread buffer full/);
+  await srv.waitForLog(new RegExp(`^${port} 400$`, 'm'), 'logs/access.log');
+});
 
 test('QUIT waits for a handler no longer than handler_timeout', async (t) => {
   const srv = await start(t, 'handler_timeout 500ms;');

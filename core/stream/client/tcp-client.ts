@@ -102,6 +102,10 @@ export class TcpClient extends ConnectionFacts implements ClientEnd, SocketUser,
     if (this.socket.isPaused()) this.socket.resume();
   }
 
+  endWait(): void {
+    this.#waits = false;
+  }
+
   /** The kept data goes to another user. */
   takeHeld(): Buffer {
     const { held } = this;

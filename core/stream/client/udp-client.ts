@@ -91,6 +91,10 @@ export class UdpClient implements ClientEnd, FlowReceiver, SessionClient {
     this.#waits = true;
   }
 
+  endWait(): void {
+    this.#waits = false;
+  }
+
   send(bytes: Uint8Array, then: () => void): void {
     this.flow.send(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
     then();

@@ -39,6 +39,8 @@ export const phaseRunner: SessionFlow = {
       }
       const result = run(session, handler);
       if (typeof result !== 'number') {
+        // The handler does not wait for the client now.
+        session.context.timers.forget(session);
         park(session, result, handler, (settled) => apply(session, settled, steps));
         return;
       }
@@ -47,7 +49,9 @@ export const phaseRunner: SessionFlow = {
   },
 
   timedOut(session) {
-    session.end(STREAM_OK);
+    session.isPrereadOver = true;
+    session.client.endWait();
+    session.continue();
   },
 
   finish(session) {
@@ -95,13 +99,19 @@ function stepsBefore({ phases, places }: SessionSteps, phase: number, place: num
   return next < 0 ? phases.length : next;
 }
 
+/** @returns true: the handler is called once more, with what there is */
 function waitForMore(session: Session): boolean {
   const { client, context, server } = session;
-  if (client.held.length >= server.settings.prereadBufferSize) {
+  const isFull = client.held.length >= server.settings.prereadBufferSize;
+  if (!session.isPrereadOver && (isFull || client.hasEnded)) return (session.isPrereadOver = true);
+  if (isFull) {
     context.log.write('error', 'preread buffer full', session);
     session.end(STREAM_BAD_REQUEST);
-  } else if (client.hasEnded) session.end(STREAM_OK);
-  else {
+  } else if (session.isPrereadOver) {
+    const reason = client.hasEnded ? 'client closed connection' : 'client timed out (110: Connection timed out)';
+    context.log.write('info', `${reason} while prereading client data`, session);
+    session.end(STREAM_OK);
+  } else {
     if (session.deadline === 0) context.timers.arm(session, server.settings.prereadTimeout);
     client.waitForMore();
   }

@@ -29,6 +29,8 @@ export interface ClientEnd {
   readonly held: Buffer;
   /** Calls {@link Session.continue} when there is more of {@link held}, and when the client sends no more. */
   waitForMore(): void;
+  /** The session goes on with what there is. */
+  endWait(): void;
   /** The client has sent its last byte. */
   readonly hasEnded: boolean;
   /** Sends bytes that must not be changed any more; `then` when they are out, or the client is gone. */

@@ -33,6 +33,7 @@ export class Session implements StreamSession, Timed {
   step = 0;
   /** The client's side is ready for `preread`. */
   isReady = false;
+  isPrereadOver = false;
   /** Its connection is another server's. */
   isPassed = false;
   owner: SessionOwner | undefined = undefined;
