@@ -12,6 +12,7 @@ export type ModuleHooks = Pick<
   | 'start'
   | 'handOver'
   | 'stop'
+  | 'compileMain'
   | 'compile'
   | 'compileServer'
   | 'compileTls'

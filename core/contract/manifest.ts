@@ -8,6 +8,8 @@ import type { BalancingMethod, UpstreamScope } from './balancer.js';
 import type { HealthPlan } from './health.js';
 import type { MemberSource } from './members.js';
 import type { LogFile } from './log-files.js';
+import type { Resource } from './resource.js';
+import type { BlockScope } from './scope.js';
 import type { Setting } from './setting.js';
 import type { ArgContext, Directives } from './spec.js';
 import type { StreamHandlers, StreamPhase, StreamScope, StreamSession, StreamVariable, StreamVariablePrefix } from './stream.js';
@@ -78,6 +80,9 @@ export interface HelperManifest extends Manifest {
   readonly helper: (typeof HELPERS)[number];
 }
 
+/** The main level of a configuration, for a module that has directives there. */
+export type MainScope<D extends Directives> = Pick<BlockScope<D, 'main', never>, 'conf' | 'lines' | 'fail' | 'each'>;
+
 /** Optional steps in the life of every module. No timers, sockets or files before `start`, none after `stop`. */
 export interface Lifecycle {
   /**
@@ -87,6 +92,11 @@ export interface Lifecycle {
    * @param former what {@link handOver} of the object that this one replaces has returned in the same thread
    */
   start?(role: 'master' | 'worker' | 'control', former?: unknown): void | Promise<void>;
+  /**
+   * Called in each thread when directives of the module at the main level, or inside of their blocks, have changed, and at a reload. For directives
+   * that no traffic engine compiles. @returns what takes effect with the configuration
+   */
+  compileMain?(scope: MainScope<Directives>): Resource | undefined;
   /**
    * Called when a reload is about to start a new version of the module. The object serves on, and its `stop` follows when the requests under
    * way are over; or the reload is rejected, and it stays active.

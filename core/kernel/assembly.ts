@@ -50,6 +50,7 @@ import { ChannelHub, MasterChannels, WorkerChannels } from './channel-hub.js';
 import { eventsDirectives } from './core-directives.js';
 import type { Instance } from './instance.js';
 import { LogSettings } from './log-settings.js';
+import { MainScopes } from './main-scopes.js';
 import { MemberEvents } from './member-events.js';
 import { ModuleZones } from './module-zones.js';
 import { stackOf } from '../contract/thrown.js';
@@ -223,6 +224,7 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
   instance.follow({ prepare: () => NOTHING_TO_DO, stop: () => timers.stop() });
   instance.follow(new LogSettings(log, { path: errorLog, level: 'error' }));
   instance.follow(moduleZones);
+  instance.follow(new MainScopes());
   instance.follow(upstreams);
   instance.follow(streamUpstreams);
   instance.follow(http);

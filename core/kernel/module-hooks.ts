@@ -15,6 +15,7 @@ const KINDS: Readonly<Record<HookName, readonly ModuleKind[]>> = {
   start: EVERY,
   handOver: EVERY,
   stop: EVERY,
+  compileMain: EVERY,
   compile: BOTH_ENGINES,
   compileServer: HTTP,
   compileTls: BOTH_ENGINES,

@@ -1,0 +1,47 @@
+import type { Cluster, Redis, RedisOptions } from 'ioredis';
+import type { RedisSettings } from './redis-settings.js';
+
+/** Parts of a client of one server and of one of a cluster that are used. */
+export type RedisClient = Pick<Redis | Cluster, 'call' | 'on' | 'disconnect' | 'connect'>;
+
+/**
+ * Makes a client that queues nothing while there is no connection, sends nothing twice, and connects again without end.
+ * @param retry milliseconds until the next attempt to connect
+ */
+export async function createClient(settings: RedisSettings, blocks: boolean, retry: () => number): Promise<RedisClient> {
+  const { Redis: Single, Cluster: Several } = await import('ioredis');
+  const { addresses, socket, sentinel, isCluster, database, user, password, tls, connectTimeout, commandTimeout } = settings;
+  const common = {
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    // INFO needs rights of its own: a link checks by itself that Redis responds.
+    enableReadyCheck: false,
+    autoResendUnfulfilledCommands: false,
+    autoResubscribe: false,
+    maxRetriesPerRequest: 0,
+    disableClientInfo: true,
+    protocol: 2,
+    connectTimeout,
+    ...(!blocks && { commandTimeout }),
+    retryStrategy: retry,
+    ...(user !== undefined && { username: user }),
+    ...(password !== undefined && { password }),
+    ...(tls && { tls }),
+  } satisfies RedisOptions;
+  if (isCluster) {
+    const options = {
+      lazyConnect: true,
+      enableOfflineQueue: false,
+      enableReadyCheck: false,
+      clusterRetryStrategy: retry,
+      redisOptions: common,
+    };
+    return new Several([...addresses], options);
+  }
+  if (sentinel !== undefined) {
+    const found = { sentinels: [...addresses], name: sentinel, sentinelRetryStrategy: retry, failoverDetector: true };
+    return new Single({ ...common, ...found, ...(tls && { enableTLSForSentinelMode: false }) });
+  }
+  const [first] = addresses;
+  return new Single({ ...common, db: database, ...(socket === undefined ? first : { path: socket }) });
+}

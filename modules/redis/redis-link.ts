@@ -1,0 +1,114 @@
+import { RedisFailure, type RedisArgument } from '../../core/contract/redis.js';
+import { createClient, type RedisClient } from './redis-client.js';
+import { failureOf } from './redis-failure.js';
+import type { RedisSettings } from './redis-settings.js';
+
+const FIRST_RETRY_MS = 100;
+const LONGEST_RETRY_MS = 5000;
+
+/** Milliseconds until the next attempt, half of them random: nodes that lost the same Redis come back one after the other. */
+export function retryDelay(failures: number, random = Math.random()): number {
+  return Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** failures) * (0.5 + random / 2);
+}
+
+export interface LinkOptions {
+  /** Its commands block: none has a time limit. */
+  readonly blocks: boolean;
+  /** Called when it is connected and Redis has responded. */
+  readonly ready: (facts: LinkFacts) => void;
+  /** Called when the connection is lost, and when an attempt has failed. */
+  readonly away: (reason: string) => void;
+}
+
+export interface LinkFacts {
+  /** Milliseconds. */
+  readonly latency: number;
+  readonly clockOffset: number;
+}
+
+/** One connection to Redis, which is made again without end. */
+export class RedisLink {
+  #client: RedisClient | undefined;
+  #isReady = false;
+  #isClosed = false;
+  #failures = 0;
+  #reason = 'not connected yet';
+
+  constructor(
+    private readonly settings: RedisSettings,
+    private readonly options: LinkOptions,
+  ) {}
+
+  get isReady(): boolean {
+    return this.#isReady;
+  }
+
+  async open(): Promise<void> {
+    const client = await createClient(this.settings, this.options.blocks, () => retryDelay(this.#failures++));
+    if (this.#isClosed) return;
+    this.#client = client;
+    client.on('ready', () => void this.#check());
+    client.on('error', (error: Error) => this.#lost(failureOf(error, this.settings).message));
+    client.on('close', () => this.#lost(this.#isReady ? 'the connection was closed' : this.#reason));
+    client.connect().catch(() => undefined);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#isReady = false;
+    this.#client?.disconnect();
+  }
+
+  /** Makes the connection again: a reply is missing, or the server is not the master any more. */
+  reset(reason: string): void {
+    this.#lost(reason);
+    this.#client?.disconnect(true);
+  }
+
+  /** @throws RedisFailure */
+  async call(name: string, args: readonly RedisArgument[]): Promise<unknown> {
+    if (!this.#isReady) throw new RedisFailure('away', this.#reason);
+    return this.#send(name, args);
+  }
+
+  /** Latency and clock. Redis that does not respond is away. */
+  async measure(): Promise<LinkFacts> {
+    const began = performance.now();
+    const reply = (await this.#send('TIME', [])) as readonly [string, string];
+    const latency = performance.now() - began;
+    const clockOffset = Number(reply[0]) * 1000 + Number(reply[1]) / 1000 - (Date.now() - latency / 2);
+    return { latency, clockOffset };
+  }
+
+  async #send(name: string, args: readonly RedisArgument[]): Promise<unknown> {
+    if (this.#client === undefined) throw new RedisFailure('away', this.#reason);
+    try {
+      return await this.#client.call(name, ...args);
+    } catch (error) {
+      const failure = failureOf(error as Error, this.settings);
+      const { kind, message } = failure;
+      // After a failover the address is another one; a late reply would be taken for that of a later command.
+      if (kind === 'lost' || /^(READONLY|MASTERDOWN|LOADING|NOAUTH)/.test(message)) this.reset(message);
+      throw failure;
+    }
+  }
+
+  async #check(): Promise<void> {
+    try {
+      const facts = await this.measure();
+      if (this.#isClosed) return;
+      this.#failures = 0;
+      this.#isReady = true;
+      this.options.ready(facts);
+    } catch (error) {
+      this.reset((error as Error).message);
+    }
+  }
+
+  #lost(reason: string): void {
+    if (this.#isClosed) return;
+    this.#isReady = false;
+    this.#reason = reason;
+    this.options.away(reason);
+  }
+}
