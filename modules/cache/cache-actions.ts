@@ -1,7 +1,7 @@
 /** Actions of the API on one cache. */
 import { ApiError } from '../../core/contract/control.js';
 import type { CacheZone } from './cache-zone.js';
-import { digest } from './cached-request.js';
+import { digest } from './entry-names.js';
 import type { PurgeKind } from './purge-list.js';
 import type { Purges } from './purges.js';
 

@@ -3,7 +3,6 @@ import { DECLINED } from '../../core/contract/http.js';
 import type { CallFailure } from '../../core/contract/member-call.js';
 import type { Log } from '../../core/contract/log.js';
 import { MalformedBody } from '../../core/contract/http.js';
-import { parseHttpDate } from '../../core/contract/http-date.js';
 import { systemErrorText } from '../../core/contract/system-error.js';
 import { conditionalStatus } from '../../core/toolkit/conditions.js';
 import type { CacheStatus } from './cache-figures.js';
@@ -12,6 +11,23 @@ import type { CacheConf, StaleCase } from './directives.js';
 import type { EntryFile, StoredHead } from './entry-file.js';
 import { isUsable, isUsableForNow, isUsableOnError, type CachingRules, type Judgement, type Received, type Validity } from './rules.js';
 import { cacheStatusField, type ForwardReason } from './cache-status.js';
+import {
+  bytesOf,
+  contains,
+  headOfPart,
+  isSingleRange,
+  isStrong,
+  join,
+  missingSpan,
+  parsePart,
+  Slice,
+  storedPart,
+  wantedSpan,
+  type Part,
+  type ByteSpan,
+} from './rfc9111/partial.js';
+import { digest, randomSeed, variantOf } from './entry-names.js';
+import { factsOf, fieldIn, isSameBody, tagsOf } from './stored-response.js';
 import { NO_TERMS, type RequestTerms } from './rfc9111/request-terms.js';
 
 /** Settings of one location for one protocol to members. */
@@ -32,8 +48,10 @@ const CLIENTS_CONDITIONS = ['Range', 'If-Range', 'If-Match', 'If-None-Match', 'I
 const STATUS_LINE = /^[^\r]*/;
 /** The client wants nothing from a member (only-if-cached): RFC 9111, 5.2.1.7. */
 const NOT_CACHED = 504;
-const COPIED_AT_ONCE = 65_536;
 const EMPTY = { length: 0, read: (): number => 0, close: (): void => undefined };
+
+/** Under this key a request keeps its state. */
+const STATE = {};
 
 /** A request with a cache: from the look into it to the storing of what a member has sent. */
 export class CachedRequest {
@@ -62,6 +80,16 @@ export class CachedRequest {
   #isUpdating = false;
   #isStoring = false;
   #isOver = false;
+  /** The part of the body that the client wants, of a stored part: RFC 9111, 3.3. */
+  #wanted: ByteSpan | undefined = undefined;
+  /** The part that a subrequest asks a member for, see {@link completes}. */
+  missing: Part | undefined = undefined;
+  /** The response is stored, or cannot be. */
+  storing: Promise<void> | undefined = undefined;
+
+  static of(request: HttpRequest): CachedRequest | undefined {
+    return request.get(STATE) as CachedRequest | undefined;
+  }
 
   constructor(
     readonly request: HttpRequest,
@@ -72,15 +100,17 @@ export class CachedRequest {
     private readonly log: Log,
   ) {
     this.#name = this.#variantName = digest(key);
+    request.set(STATE, this);
   }
 
   /** Before a member is asked. DECLINED: one is. */
-  async lookUp(isBackground: boolean): Promise<Result> {
+  async lookUp(starter: CachedRequest | undefined): Promise<Result> {
     const { request, plan, zone } = this;
     const { conf } = plan;
     request.atEnd(() => this.#leave());
     const ready = zone.purges.ready();
     if (ready !== undefined) await ready;
+    const isBackground = starter !== undefined;
     if (!isBackground) this.#terms = plan.rules.terms(request);
     const uses = zone.use(this.#name, request.startTime);
     if (isTrue(conf.cache_bypass, request)) {
@@ -90,6 +120,8 @@ export class CachedRequest {
     }
     this.#forwarded = 'uri-miss';
     await this.#open();
+    if (starter?.missing !== undefined) return this.#askForPart(starter.missing);
+    await this.#choosePart(isBackground);
     if (this.stored !== undefined) return this.#withStored(this.stored, isBackground);
     this.status = 'MISS';
     if (this.#terms.onlyIfCached) return NOT_CACHED;
@@ -139,11 +171,61 @@ export class CachedRequest {
       if (!(await zone.holds.whenBelow(this.#name, limit, Math.min(left, age), request.signal)) && age < left) limit++;
       if (request.signal.aborted) return DECLINED;
       await this.#open();
+      await this.#choosePart(false);
       if (this.stored !== undefined && isUsable(this.stored, this.#terms, Date.now())) return this.#send('HIT');
       this.#close();
     }
     this.#isHeld = true;
     return this.#toMember();
+  }
+
+  /** Of a stored part, chooses the bytes that the client wants, and gets the missing ones. Without success there is no stored response for it. */
+  async #choosePart(isBackground: boolean): Promise<void> {
+    const { request, stored } = this;
+    const part = stored && storedPart(stored);
+    if (stored === undefined || part === undefined || !this.plan.rules.storesParts) return;
+    const wanted = part === 'invalid' ? undefined : wantedSpan(isBackground ? undefined : rangeFor(request, stored), part.total);
+    if (part !== 'invalid' && wanted !== undefined && (contains(part, wanted) || (await this.#complete(stored, part, wanted)))) {
+      this.#wanted = wanted;
+      return;
+    }
+    this.#close();
+    this.stored = undefined;
+    this.#forwarded = 'partial';
+  }
+
+  /** Has a part joined with the bytes that are missing (RFC 9111, 3.4). @returns false: that is impossible */
+  async #complete(stored: StoredHead, part: Part, wanted: ByteSpan): Promise<boolean> {
+    const { request } = this;
+    const missing = missingSpan(part, wanted);
+    if (missing === undefined || !isStrong(stored.etag) || !isUsable(stored, this.#terms, request.startTime)) return false;
+    if (this.#terms.onlyIfCached || request.parent !== undefined) return false;
+    this.#close();
+    this.missing = { ...missing, total: part.total };
+    try {
+      const { request: sub } = await request.subrequest(encodeURI(request.uri), { args: request.args, limit: 0 });
+      await CachedRequest.of(sub)?.storing;
+    } catch {
+      // The client is gone, or there are too many subrequests: the request goes on as if nothing was stored.
+      return false;
+    }
+    this.missing = undefined;
+    await this.#open();
+    const now = this.stored && storedPart(this.stored);
+    return this.stored !== undefined && now !== 'invalid' && (now === undefined || contains(now, wanted));
+  }
+
+  /** A subrequest for the bytes that are missing: the whole, if the member has other ones now. */
+  #askForPart({ start, end }: Part): Result {
+    const { request, stored } = this;
+    const etag = stored?.etag ?? '';
+    this.#askMember();
+    this.status = 'MISS';
+    this.#forwarded = 'partial';
+    if (etag === '') return DECLINED;
+    request.upstream.set('Range', `bytes=${start}-${end - 1}`);
+    request.upstream.set('If-Range', etag);
+    return DECLINED;
   }
 
   /** The stored response for the key, and of a response that varies the one for the fields of the request. */
@@ -154,7 +236,7 @@ export class CachedRequest {
       this.#file = await zone.open(this.#name, key);
       this.#seed = this.#file?.stored.seed ?? '';
       const vary = this.#file?.stored.vary ?? '';
-      const variant = this.#variantOf(vary);
+      const variant = variantOf(vary, this.request, this.plan.rules);
       if (this.#file !== undefined && this.#file.stored.variant !== variant) {
         this.#file.close();
         this.#variantName = this.#nameOf(variant);
@@ -176,31 +258,38 @@ export class CachedRequest {
     return digest(`${this.key}\n${this.#seed}\n${variant}`);
   }
 
-  /** Digest of the fields that Vary names. Empty: it names none. */
-  #variantOf(vary: string): string {
-    const { rules } = this.plan;
-    const names = vary
-      .toLowerCase()
-      .split(',')
-      .map((name) => name.trim())
-      .filter((name) => name !== '');
-    if (names.length === 0) return '';
-    return digest(names.map((name) => `${name}: ${rules.selectingValue(name, this.request.header(name))}`).join('\n'));
-  }
-
   /** Goes on to a member, which gets no conditions of the client. */
   #toMember(): Result {
-    const { request, call, plan, stored } = this;
-    this.#since = this.zone.moment;
-    for (const name of CLIENTS_CONDITIONS) request.upstream.remove(name);
-    if (call.method === 'HEAD' && plan.conf.cache_convert_head) call.method = 'GET';
-    this.#askedAt = Date.now();
+    const { request, plan, stored } = this;
+    this.#askMember();
+    const range = request.header('range');
+    // A part is stored as well.
+    if (
+      stored === undefined &&
+      plan.rules.storesParts &&
+      request.method === 'GET' &&
+      request.parent === undefined &&
+      isSingleRange(range)
+    ) {
+      const condition = request.header('if-range');
+      request.upstream.set('Range', range);
+      if (condition !== undefined) request.upstream.set('If-Range', condition);
+    }
     if (stored === undefined || !(plan.conf.cache_revalidate || plan.rules.alwaysValidates)) return DECLINED;
     if (stored.etag !== '') request.upstream.set('If-None-Match', stored.etag);
     const modified = fieldIn(stored.head, 'last-modified');
     if (modified !== '') request.upstream.set('If-Modified-Since', modified);
     this.#isRevalidating = stored.etag !== '' || modified !== '';
     return DECLINED;
+  }
+
+  /** The member gets nothing that is about the client's own copy. */
+  #askMember(): void {
+    const { request, call, plan } = this;
+    this.#since = this.zone.moment;
+    this.#askedAt = Date.now();
+    for (const name of CLIENTS_CONDITIONS) request.upstream.remove(name);
+    if (call.method === 'HEAD' && plan.conf.cache_convert_head) call.method = 'GET';
   }
 
   /** The response of a member is here. DECLINED: it goes to the client. */
@@ -221,7 +310,7 @@ export class CachedRequest {
       this.#adoptHead(response, received);
       return DECLINED;
     }
-    this.#close();
+    if (response.status !== 206) this.#close();
     if (!this.#mayStore || this.#terms.noStore || isTrue(plan.conf.no_cache, request)) return DECLINED;
     const judgement = plan.rules.judge(received);
     if (!Number.isNaN(judgement.seconds)) this.#store(response, received, judgement);
@@ -276,10 +365,14 @@ export class CachedRequest {
     this.#file = undefined;
     const { rules } = this.plan;
     const stored = this.stored ?? file.stored;
-    const head = rules.sentHead(stored, Date.now());
+    const wanted = this.#wanted;
+    const part = wanted && storedPart(stored);
+    const isPart = part !== undefined && part !== 'invalid' && wanted !== undefined;
+    const plain = !isPart ? stored : { ...stored, head: headOfPart(stored.head, { ...part, ...wanted }, false) };
+    const head = rules.sentHead(plain, Date.now());
     this.#freshUntil = stored.validUntil;
     const found = this.#conditionalStatus(stored);
-    if (found === 200) return call.respond(head, file, rules.keepsDate);
+    if (found === 200) return call.respond(head, isPart ? new Slice(file, part, wanted) : file, rules.keepsDate);
     file.close();
     return found === 304 ? call.respond(head.replace(STATUS_LINE, 'HTTP/1.1 304 '), EMPTY, rules.keepsDate) : found;
   }
@@ -299,7 +392,7 @@ export class CachedRequest {
     this.stored = { ...stored, ...renewal, generation: since.generation };
     try {
       if (renewal.head.length === stored.head.length) await this.zone.renew(this.#variantName, stored, this.stored);
-      else if (file !== undefined) await this.zone.write(this.#variantName, since, this.stored, bodyOf(file));
+      else if (file !== undefined) await this.zone.write(this.#variantName, since, this.stored, bytesOf(file));
     } catch (error) {
       this.log.write('crit', `cache "${this.zone.name}" cannot be written (${systemErrorText(error)})`, this.request);
     }
@@ -307,26 +400,18 @@ export class CachedRequest {
 
   #store(response: MemberResponse, received: Received, judgement: Judgement): void {
     const { request, zone, key, log, plan } = this;
+    const { rules } = plan;
+    const part = rules.storesParts && response.status === 206 ? parsePart(response) : undefined;
+    if (part === 'invalid') return;
     const vary = response.header('vary') ?? '';
-    const variant = this.call.ignored.has('vary') ? '' : this.#variantOf(vary);
-    const { seconds, staleWhileRevalidate, staleIfError, born, flags } = judgement;
-    const etag = response.header('etag') ?? '';
-    const modified = parseHttpDate(response.header('last-modified') ?? '');
+    const variant = this.call.ignored.has('vary') ? '' : variantOf(vary, request, rules);
     const entry = {
+      ...factsOf(received, rules, judgement),
       key,
       vary: variant === '' ? '' : vary,
       variant,
       seed: this.#seed === '' ? randomSeed() : this.#seed,
-      etag,
       tags: tagsOf(response, plan.conf.cache_tag_header.names),
-      modified,
-      date: received.responseTime,
-      born,
-      flags,
-      validUntil: born + seconds * 1000,
-      staleWhileRevalidate,
-      staleIfError,
-      head: plan.rules.storedHead(received),
     };
     // The file of the key is that of another variant.
     const name = this.#variantName === this.#name || variant === '' ? this.#name : this.#nameOf(variant);
@@ -335,13 +420,18 @@ export class CachedRequest {
     stored.release();
     this.#isStoring = true;
     this.#freshUntil = entry.validUntil;
-    zone
-      .write(name, this.#since ?? zone.moment, entry, body)
+    const file = this.#file;
+    const joined = part && file && join(file, part, entry, body);
+    // It is read while this is stored.
+    this.#file = undefined;
+    this.storing = zone
+      .write(name, this.#since ?? zone.moment, { ...entry, head: joined?.head ?? entry.head }, joined?.body ?? body)
       .catch((error: unknown) => {
         const level = error instanceof MalformedBody ? 'info' : 'crit';
         log.write(level, `the response is not stored in cache "${zone.name}" (${systemErrorText(error)})`, request);
       })
       .finally(() => {
+        file?.close();
         this.#isStoring = false;
         this.#release();
       });
@@ -377,43 +467,9 @@ export function isTrue(conditions: { readonly conditions: readonly Template[] } 
   });
 }
 
-export function digest(text: string): string {
-  return process.getBuiltinModule('node:crypto').hash('md5', Buffer.from(text, 'latin1'), 'hex');
-}
-
-function randomSeed(): string {
-  return process.getBuiltinModule('node:crypto').randomBytes(8).toString('hex');
-}
-
-/** Tags of a response, separated by spaces: those of `Cache-Tag` have commas between them, and those of `Surrogate-Key` spaces. */
-function tagsOf(response: MemberResponse, names: readonly string[]): string {
-  const tags = names.flatMap((name) => (response.header(name.toLowerCase()) ?? '').split(/[\s,]+/));
-  return [...new Set(tags)].filter((tag) => tag !== '').join(' ');
-}
-
-/** Value of a field in a head, empty: there is none. */
-function fieldIn(head: string, lowerName: string): string {
-  return new RegExp(`\r\n${lowerName}:[ \t]*([^\r]*)`, 'i').exec(head)?.[1] ?? '';
-}
-
-/** False: the fields of the response to a HEAD are those of another body than the stored one. */
-function isSameBody(stored: StoredHead, response: MemberResponse): boolean {
-  const { head, etag, bodyLength } = stored;
-  const length = response.header('content-length');
-  if (length !== undefined && Number(length) !== bodyLength) return false;
-  return (
-    etag === (response.header('etag') ?? etag) &&
-    fieldIn(head, 'last-modified') === (response.header('last-modified') ?? fieldIn(head, 'last-modified'))
-  );
-}
-
-/** The whole body of a file, which stays open. */
-async function* bodyOf(file: EntryFile): AsyncIterableIterator<Buffer> {
-  for (let at = 0; at < file.length;) {
-    const piece = Buffer.allocUnsafe(Math.min(COPIED_AT_ONCE, file.length - at));
-    const count = await file.read(piece, at);
-    if (count === 0) throw new Error('the file has become shorter');
-    at += count;
-    yield piece.subarray(0, count);
-  }
+/** The range that a request is for, of what is stored. Undefined: the whole, also if the client has a part of another body. */
+function rangeFor(request: HttpRequest, { etag }: StoredHead): string | undefined {
+  const condition = request.header('if-range');
+  if (request.method !== 'GET' || (condition !== undefined && (condition !== etag || !isStrong(etag)))) return undefined;
+  return request.header('range');
 }

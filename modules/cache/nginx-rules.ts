@@ -12,6 +12,7 @@ export const nginxRules: CachingRules = {
   updatesInBackground: false,
   invalidates: false,
   storesHeads: true,
+  storesParts: false,
   errors: new Set(),
   keepsDate: false,
   modifiedSince: 'exact',

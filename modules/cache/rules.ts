@@ -43,6 +43,8 @@ export interface CachingRules {
   readonly invalidates: boolean;
   /** The response to a HEAD is stored as one to a GET is; else it is news about that. */
   readonly storesHeads: boolean;
+  /** Parts of responses are stored, and joined. */
+  readonly storesParts: boolean;
   /** Statuses in whose place a response may be stale by itself (stale-if-error). */
   readonly errors: ReadonlySet<number>;
   /** Clients get the Date of a stored response. */

@@ -15,9 +15,10 @@ import { CacheFigures } from './cache-figures.js';
 import { purge, showEntry, showZone, type PurgeParams, type ShownEntry, type ShownZone } from './cache-actions.js';
 import { CacheManager } from './cache-manager.js';
 import { CacheZone } from './cache-zone.js';
-import { CachedRequest, digest, isTrue, type CachePlan } from './cached-request.js';
+import { CachedRequest, isTrue, type CachePlan } from './cached-request.js';
 import { CACHE_NAMES, cacheDirectives, type AllCacheDirectives, type CacheConf, type CachePath } from './directives.js';
 import { noZone, Purges } from './purges.js';
+import { digest } from './entry-names.js';
 import { Invalidation, isUnsafe } from './rfc9111/invalidation.js';
 import { nginxRules } from './nginx-rules.js';
 import { rfc9111Rules } from './rfc9111/rfc9111-rules.js';
@@ -36,14 +37,8 @@ const FIRST_STATUSES = [200, 301, 302];
 const directives = { ...cacheDirectives('proxy', '$scheme$proxy_host$request_uri'), ...cacheDirectives('fastcgi') };
 type CacheScope = Scope<typeof directives>;
 
-/** Under this key a request keeps its state. */
-const STATE = {};
-/** Under this one that of a request which removes responses. */
+/** Under this key a request that removes responses keeps its state. */
 const INVALIDATION = {};
-
-function stateOf(request: HttpRequest): CachedRequest | undefined {
-  return request.get(STATE) as CachedRequest | undefined;
-}
 
 /** Stores responses of members, and responds with them (the caches of ngx_http_proxy_module and ngx_http_fastcgi_module). */
 @httpModule({
@@ -52,15 +47,15 @@ function stateOf(request: HttpRequest): CachedRequest | undefined {
   plane: 'data',
   directives,
   variables: {
-    upstream_cache_status: (request) => stateOf(request)?.status,
-    upstream_cache_key: (request) => stateOf(request)?.key,
+    upstream_cache_status: (request) => CachedRequest.of(request)?.status,
+    upstream_cache_key: (request) => CachedRequest.of(request)?.key,
     upstream_cache_age: (request) => {
-      const stored = stateOf(request)?.stored;
+      const stored = CachedRequest.of(request)?.stored;
       return stored && String(Math.max(0, Math.floor((request.startTime - stored.born) / 1000)));
     },
-    upstream_cache_etag: (request) => stateOf(request)?.stored?.etag || undefined,
+    upstream_cache_etag: (request) => CachedRequest.of(request)?.stored?.etag || undefined,
     upstream_cache_last_modified: (request) => {
-      const modified = stateOf(request)?.stored?.modified ?? NaN;
+      const modified = CachedRequest.of(request)?.stored?.modified ?? NaN;
       return Number.isNaN(modified) ? undefined : new Date(modified * 1000).toUTCString();
     },
   },
@@ -105,11 +100,11 @@ export class HttpCache implements HttpModule {
       },
       memberResponse: (request, response) => {
         (request.get(INVALIDATION) as Invalidation | undefined)?.responded(response);
-        return stateOf(request)?.responded(response);
+        return CachedRequest.of(request)?.responded(response);
       },
-      memberFailure: (request, failure) => stateOf(request)?.failed(failure),
+      memberFailure: (request, failure) => CachedRequest.of(request)?.failed(failure),
       header: (request) => {
-        const state = stateOf(request);
+        const state = CachedRequest.of(request);
         if (state?.allowsRanges === true) request.response.allowsRanges = true;
         const status = state?.cacheStatus ?? '';
         if (status !== '') request.response.append('Cache-Status', status);
@@ -133,9 +128,9 @@ export class HttpCache implements HttpModule {
     }
     if (!plan.methods.has(request.method) || beginsTooLate(request, plan.conf.cache_max_range_offset)) return DECLINED;
     const cached = new CachedRequest(request, call, plan, zone, key, this.log);
-    request.set(STATE, cached);
     const { parent } = request;
-    return cached.lookUp(parent !== undefined && stateOf(parent)?.key === key);
+    const starter = parent && CachedRequest.of(parent);
+    return cached.lookUp(starter?.key === key ? starter : undefined);
   }
 
   /** `proxy_cache_purge`: 204, or 404 if nothing is stored with the key. */

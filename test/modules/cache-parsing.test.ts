@@ -7,6 +7,7 @@ import { parseDate } from '../../modules/cache/rfc9111/dates.js';
 import { parseDictionary } from '../../modules/cache/rfc9111/dictionary.js';
 import { freshenedLines, linesOf, storedLines, textOf, type Line } from '../../modules/cache/rfc9111/fields.js';
 import { referredKeys } from '../../modules/cache/rfc9111/invalidation.js';
+import { contains, missingSpan, parseContentRange, union, wantedSpan } from '../../modules/cache/rfc9111/partial.js';
 import { NO_TERMS, requestTerms } from '../../modules/cache/rfc9111/request-terms.js';
 import { selectingValue } from '../../modules/cache/rfc9111/selection.js';
 
@@ -189,4 +190,37 @@ test('only references of the same origin have keys', (t) => {
   t.deepEqual(keysFor('http://web.test:81/c'), []);
   t.deepEqual(keysFor('http://['), []);
   t.deepEqual(referredKeys('own key', ['/a'], ['web.test'], ['/b']), []);
+});
+
+test('a part and the bytes that are missing contain what is wanted, and nothing twice', (t) => {
+  const span = tuple(nat(50), integer({ min: 1, max: 50 })).map(([start, length]) => ({ start, end: start + length }));
+  assert(
+    property(span, span, (has, wanted) => {
+      const missing = missingSpan(has, wanted);
+      if (missing === undefined) return;
+      const both = union(has, missing);
+      t.truthy(both && contains(both, wanted));
+      t.true(missing.end <= has.start || missing.start >= has.end);
+      t.true(contains(wanted, missing));
+    }),
+  );
+});
+
+test('ranges and Content-Range', (t) => {
+  t.deepEqual(
+    ['bytes=0-4', 'bytes=5-', 'bytes=-3', 'bytes=8-99', 'bytes=-99', 'bytes=0-1,3-4', undefined].map((range) => wantedSpan(range, 10)),
+    [
+      { start: 0, end: 5 },
+      { start: 5, end: 10 },
+      { start: 7, end: 10 },
+      { start: 8, end: 10 },
+      { start: 0, end: 10 },
+      { start: 0, end: 10 },
+      { start: 0, end: 10 },
+    ],
+  );
+  for (const range of ['bytes=10-', 'bytes=5-4', 'bytes=-0']) t.is(wantedSpan(range, 10), undefined, range);
+  t.deepEqual(parseContentRange('bytes 2-4/10'), { start: 2, end: 5, total: 10 });
+  for (const value of ['bytes 4-2/10', 'bytes 0-10/10', 'bytes 0-1/*', 'bytes */10', 'items 0-1/2', '', undefined])
+    t.is(parseContentRange(value), undefined, value);
 });

@@ -14,6 +14,7 @@ export const rfc9111Rules: CachingRules = {
   updatesInBackground: true,
   invalidates: true,
   storesHeads: false,
+  storesParts: true,
   errors: new Set([500, 502, 503, 504]),
   keepsDate: true,
   modifiedSince: 'before',

@@ -103,10 +103,11 @@ export class Play {
     }
     response.setHeader('X-Request', String(requests.length));
     if (upTo.at(-1)?.from === 'validated' && isConditional(request)) response.writeHead(304).end();
-    else
-      response
-        .writeHead(status)
-        .end(status === 204 || status === 304 ? undefined : (upTo.findLast(({ body }) => body !== undefined)?.body ?? 'body'));
+    else {
+      const body = upTo.findLast((step) => step.body !== undefined)?.body ?? 'body';
+      if (request.method !== 'HEAD' && status !== 204) response.setHeader('Content-Length', body.length);
+      response.writeHead(status).end(status === 204 ? undefined : body);
+    }
   }
 
   #path(row: Row, step: Step): string {
@@ -122,7 +123,7 @@ export class Play {
 
 /** Storing ends a little after the response. */
 function isAwaited(step: Step | undefined): boolean {
-  return step?.from === 'stored' || step?.from === 'validated';
+  return step?.isSettled !== true && (step?.from === 'stored' || step?.from === 'validated');
 }
 
 function isConditional(request: IncomingMessage): boolean {

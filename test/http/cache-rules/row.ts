@@ -13,6 +13,8 @@ export interface Step {
   readonly body?: string;
   /** `stored`: nothing of this request reaches the member. `member`: it does, and the client gets that response. `validated`: as conditional one. */
   readonly from?: 'stored' | 'member' | 'validated';
+  /** The response is stored since an earlier step: there is nothing to wait for. */
+  readonly isSettled?: boolean;
   /** Status that the client gets. Default: that of the member's response. */
   readonly gets?: number;
   /** Fields that it gets; `!Name`: that it does not get. A value in slashes is a regular expression. */
@@ -48,6 +50,11 @@ export function first(...fields: readonly string[]): Step {
 /** The response comes from the cache. */
 export function stored(more: Step = {}): Step {
   return { ...more, from: 'stored' };
+}
+
+/** The response that came from the cache before comes from there again. */
+export function still(more: Step = {}): Step {
+  return { ...more, from: 'stored', isSettled: true };
 }
 
 /** The response comes from the member. */

@@ -1,10 +1,11 @@
 /** All rows, and the table of docs/cache-rules.md that lists them. */
 import { freshnessRows } from './freshness-rows.js';
+import { partialRows } from './partial-rows.js';
 import { requestRows } from './request-rows.js';
 import type { Row } from './row.js';
 import { validationRows } from './validation-rows.js';
 
-export const ROWS: readonly Row[] = [...freshnessRows, ...requestRows, ...validationRows];
+export const ROWS: readonly Row[] = [...freshnessRows, ...requestRows, ...validationRows, ...partialRows];
 
 const OUTCOMES = { stored: 'stored one', member: 'from the member', validated: 'validated' };
 

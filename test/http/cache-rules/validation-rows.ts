@@ -267,24 +267,6 @@ export const validationRows: readonly Row[] = [
     stored({ has: ['!A', '!B', 'C: 3'] }),
   ),
   row('9111 2', 'the query is a part of the key', { path: '?a=1', ...first(HOUR) }, asked({ path: '?a=2' }), stored({ path: '?a=1' })),
-  row(
-    '9110 14.2',
-    'ranges of a whole response',
-    { ...first(HOUR), body: '0123456789' },
-    stored({ asks: ['Range: bytes=0-1'], gets: 206, hasBody: '01', has: ['Content-Range: bytes 0-1/10'] }),
-  ),
-  row(
-    '9110 14.2',
-    'a range up to the end',
-    { ...first(HOUR), body: '0123456789' },
-    stored({ asks: ['Range: bytes=7-'], gets: 206, hasBody: '789' }),
-  ),
-  row(
-    '9110 14.2',
-    'a range of the end',
-    { ...first(HOUR), body: '0123456789' },
-    stored({ asks: ['Range: bytes=-1'], gets: 206, hasBody: '9' }),
-  ),
   row('9211 2.1', 'Cache-Status of a stored response', first(HOUR), stored({ has: ['Cache-Status: /^srv; hit; ttl=3\\d\\d\\d$/'] })),
   row('9211 2.2', 'Cache-Status of a new one', {
     ...first(HOUR),

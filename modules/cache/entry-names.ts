@@ -1,0 +1,24 @@
+/** Names of files: digests of keys, and for other variants of the fields that select them. */
+import type { HttpRequest } from '../../core/contract/http.js';
+import type { CachingRules } from './rules.js';
+
+// The functions of node:crypto are loaded where they are needed: workers start without them.
+
+export function digest(text: string): string {
+  return process.getBuiltinModule('node:crypto').hash('md5', Buffer.from(text, 'latin1'), 'hex');
+}
+
+export function randomSeed(): string {
+  return process.getBuiltinModule('node:crypto').randomBytes(8).toString('hex');
+}
+
+/** Digest of the fields that Vary names. Empty: it names none. */
+export function variantOf(vary: string, request: HttpRequest, rules: CachingRules): string {
+  const names = vary
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+  if (names.length === 0) return '';
+  return digest(names.map((name) => `${name}: ${rules.selectingValue(name, request.header(name))}`).join('\n'));
+}

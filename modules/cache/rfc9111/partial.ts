@@ -1,0 +1,139 @@
+/** Parts of responses (RFC 9111, 3.3 and 3.4; RFC 9110, 14). */
+import type { BodySource, MemberResponse } from '../../../core/contract/http.js';
+import type { EntryFile, StoredHead } from '../entry-file.js';
+
+/** Bytes from `start` to before `end`. */
+export interface ByteSpan {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A span of a body of so many bytes. */
+export interface Part extends ByteSpan {
+  readonly total: number;
+}
+
+const CONTENT_RANGE = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/i;
+const CONTENT_RANGE_LINE = /\r\ncontent-range:[ \t]*([^\r]*)/i;
+const COPIED_AT_ONCE = 65_536;
+
+/** Undefined: it is malformed, or the length of the whole is unknown. */
+export function parseContentRange(value: string | undefined): Part | undefined {
+  const [, first, last, length] = CONTENT_RANGE.exec(value ?? '') ?? [];
+  const [start, end, total] = [Number(first), Number(last) + 1, Number(length)];
+  return first !== undefined && start < end && end <= total ? { start, end, total } : undefined;
+}
+
+/** The part that a 206 has. `invalid`: it does not say so, or another one than its length. */
+export function parsePart(response: Pick<MemberResponse, 'length' | 'header'>): Part | 'invalid' {
+  const part = parseContentRange(response.header('content-range'));
+  return part !== undefined && (response.length < 0 || response.length === part.end - part.start) ? part : 'invalid';
+}
+
+/** The part of the body that is stored; undefined: the whole. `invalid`: it was cut off. */
+export function storedPart({ head, bodyLength }: StoredHead): Part | 'invalid' | undefined {
+  if (!head.startsWith('HTTP/1.1 206')) return undefined;
+  const part = parseContentRange(CONTENT_RANGE_LINE.exec(head)?.[1]);
+  return part !== undefined && part.end - part.start === bodyLength ? part : 'invalid';
+}
+
+/** True if a Range field asks for one range of bytes. */
+export function isSingleRange(field: string | undefined): field is string {
+  return field !== undefined && /^bytes=(?:\d{1,15}-\d{0,15}|-\d{1,15})$/i.test(field);
+}
+
+/** The span of a body that a single range is about. Undefined: none. @param field undefined: the whole */
+export function wantedSpan(field: string | undefined, total: number): ByteSpan | undefined {
+  if (!isSingleRange(field)) return { start: 0, end: total };
+  const [first = '', last = ''] = field.slice('bytes='.length).split('-');
+  const start = first === '' ? Math.max(0, total - Number(last)) : Number(first);
+  const end = first === '' || last === '' ? total : Math.min(total, Number(last) + 1);
+  return start < end ? { start, end } : undefined;
+}
+
+export function contains(outer: ByteSpan, inner: ByteSpan): boolean {
+  return outer.start <= inner.start && inner.end <= outer.end;
+}
+
+/** The one span that is missing for another one. Undefined: more than one is, or it leaves a gap. */
+export function missingSpan(has: ByteSpan, wanted: ByteSpan): ByteSpan | undefined {
+  if (has.start <= wanted.start && wanted.start <= has.end && has.end < wanted.end) return { start: has.end, end: wanted.end };
+  if (wanted.start < has.start && has.start <= wanted.end && wanted.end <= has.end) return { start: wanted.start, end: has.start };
+  return undefined;
+}
+
+/** Both without a gap. Undefined: there is one. */
+export function union(one: ByteSpan, other: ByteSpan): ByteSpan | undefined {
+  if (one.end < other.start || other.end < one.start) return undefined;
+  return { start: Math.min(one.start, other.start), end: Math.max(one.end, other.end) };
+}
+
+/** True for a tag that two parts have only if they are of the same bytes (RFC 9110, 8.8.1). */
+export function isStrong(etag: string): boolean {
+  return /^"[^"]*"$/.test(etag);
+}
+
+/** The head of a response with another part of its body, or all of it. */
+export function headOfPart(head: string, { start, end, total }: Part, isWhole: boolean): string {
+  const line = isWhole ? '' : `\r\nContent-Range: bytes ${start}-${end - 1}/${total}`;
+  const text = head.replace(CONTENT_RANGE_LINE, () => line);
+  return isWhole ? text.replace('HTTP/1.1 206', 'HTTP/1.1 200') : text;
+}
+
+/** The bytes of a span, of which a file has a part that contains it. Closes the file. */
+export class Slice implements BodySource {
+  readonly #offset: number;
+
+  constructor(
+    private readonly file: EntryFile,
+    part: ByteSpan,
+    private readonly span: ByteSpan,
+  ) {
+    this.#offset = span.start - part.start;
+  }
+
+  get length(): number {
+    return this.span.end - this.span.start;
+  }
+
+  read(into: Buffer, offset: number): number | Promise<number> {
+    const room = Math.min(into.length, this.length - offset);
+    return room <= 0 ? 0 : this.file.read(into.subarray(0, room), this.#offset + offset);
+  }
+
+  close(): void {
+    this.file.close();
+  }
+}
+
+/** Bytes of the body of a file, which stays open. */
+export async function* bytesOf(file: EntryFile, from = 0, to = file.length): AsyncIterableIterator<Buffer> {
+  for (let at = from; at < to;) {
+    const piece = Buffer.allocUnsafe(Math.min(COPIED_AT_ONCE, to - at));
+    const count = await file.read(piece, at);
+    if (count === 0) throw new Error('the file has become shorter');
+    at += count;
+    yield piece.subarray(0, count);
+  }
+}
+
+/** A stored part joined with a new one. Undefined: they are not of the same bytes, or there is a gap. The file is read with the body. */
+export function join(
+  file: EntryFile,
+  part: Part,
+  { head, etag }: Pick<StoredHead, 'head' | 'etag'>,
+  body: AsyncIterable<Buffer>,
+): { readonly head: string; readonly body: AsyncIterable<Buffer> } | undefined {
+  const has = storedPart(file.stored);
+  if (has === undefined || has === 'invalid') return undefined;
+  const both = union(has, part);
+  if (both === undefined || has.total !== part.total || etag !== file.stored.etag || !isStrong(etag)) return undefined;
+  const isWhole = both.start === 0 && both.end === part.total;
+  return { head: headOfPart(head, { ...part, ...both }, isWhole), body: joinedBytes(file, has, part, body) };
+}
+
+async function* joinedBytes(file: EntryFile, has: ByteSpan, news: ByteSpan, body: AsyncIterable<Buffer>): AsyncIterableIterator<Buffer> {
+  if (has.start < news.start) yield* bytesOf(file, 0, news.start - has.start);
+  yield* body;
+  if (news.end < has.end) yield* bytesOf(file, news.end - has.start);
+}
