@@ -49,6 +49,9 @@ export const phaseRunner: SessionFlow = {
   },
 
   timedOut(session) {
+    session.isPrereadLate = true;
+    // The handler is awaited, and says then whether it needs more.
+    if (session.owner !== undefined) return;
     session.isPrereadOver = true;
     session.client.endWait();
     session.continue();
@@ -84,6 +87,7 @@ function apply(session: Session, result: StreamResult, before: SessionSteps): bo
   const phase = before.phases[step] ?? PREREAD;
   if (result === AGAIN && phase === PREREAD) return waitForMore(session);
   session.context.timers.forget(session);
+  session.isPrereadOver = session.isPrereadLate = false;
   if (result !== DECLINED && result !== OK) return settle(session, result, before.handlers[step]);
   const place = result === OK ? Infinity : (before.places[step] ?? 0);
   const { steps } = session.server;
@@ -103,7 +107,7 @@ function stepsBefore({ phases, places }: SessionSteps, phase: number, place: num
 function waitForMore(session: Session): boolean {
   const { client, context, server } = session;
   const isFull = client.held.length >= server.settings.prereadBufferSize;
-  if (!session.isPrereadOver && (isFull || client.hasEnded)) return (session.isPrereadOver = true);
+  if (!session.isPrereadOver && (isFull || client.hasEnded || session.isPrereadLate)) return (session.isPrereadOver = true);
   if (isFull) {
     context.log.write('error', 'preread buffer full', session);
     session.end(STREAM_BAD_REQUEST);

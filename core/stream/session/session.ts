@@ -34,6 +34,8 @@ export class Session implements StreamSession, Timed {
   /** The client's side is ready for `preread`. */
   isReady = false;
   isPrereadOver = false;
+  /** `preread_timeout` was over while a handler was awaited. */
+  isPrereadLate = false;
   /** Its connection is another server's. */
   isPassed = false;
   owner: SessionOwner | undefined = undefined;
