@@ -7,7 +7,15 @@
  * ```
  */
 import type { Address } from '../core/contract/address.js';
-import { DONE, STREAM_OK, type SessionClient, type StreamResult, type StreamScope, type StreamSession } from '../core/contract/stream.js';
+import {
+  DONE,
+  STREAM_OK,
+  type Conversation,
+  type SessionClient,
+  type StreamResult,
+  type StreamScope,
+  type StreamSession,
+} from '../core/contract/stream.js';
 import { fakeScope } from './scope.js';
 
 /** Properties of a session; the others are those of a TCP client at 127.0.0.1 that has sent nothing. */
@@ -35,6 +43,73 @@ const CONNECTION: SessionClient = {
   clientAuthority: undefined,
 };
 
+/** The client that a handler speaks with. The data of the session comes first. */
+export class FakeConversation implements Conversation {
+  /** Data that the handler has written, as bytes (latin1). */
+  written = '';
+  /** A test may set it: {@link write} returns false until {@link drain} is called. */
+  isSlow = false;
+  #hasEnded = false;
+  #received: ((bytes: Buffer | undefined) => void) | undefined;
+  #drained = Promise.withResolvers<void>();
+
+  constructor(private readonly session: FakeSession) {
+    session.atEnd(() => this.end());
+  }
+
+  /** The client sends this. */
+  send(data: string | Buffer): void {
+    const bytes = typeof data === 'string' ? Buffer.from(data, 'latin1') : data;
+    this.session.bytesReceived += bytes.length;
+    this.session.preread = Buffer.concat([this.session.preread, bytes]);
+    this.#settle();
+  }
+
+  /** The client sends no more. */
+  end(): void {
+    this.#hasEnded = true;
+    this.#drained.resolve();
+    this.#settle();
+  }
+
+  /** The client has caught up. */
+  drain(): void {
+    this.isSlow = false;
+    this.#drained.resolve();
+    this.#drained = Promise.withResolvers();
+  }
+
+  read(): Promise<Buffer | undefined> {
+    const { promise, resolve } = Promise.withResolvers<Buffer | undefined>();
+    this.#received = resolve;
+    this.#settle();
+    return promise;
+  }
+
+  unread(bytes: Buffer): void {
+    this.session.preread = Buffer.concat([bytes, this.session.preread]);
+  }
+
+  write(data: string | Uint8Array): boolean {
+    const bytes = typeof data === 'string' ? Buffer.from(data, 'latin1') : Buffer.from(data);
+    this.written += bytes.toString('latin1');
+    this.session.bytesSent += bytes.length;
+    return !this.isSlow;
+  }
+
+  drained(): Promise<void> {
+    return this.isSlow && !this.#hasEnded ? this.#drained.promise : Promise.resolve();
+  }
+
+  #settle(): void {
+    const { session } = this;
+    if (this.#received === undefined || (session.preread.length === 0 && !this.#hasEnded)) return;
+    this.#received(session.preread.length === 0 ? undefined : session.preread);
+    this.#received = undefined;
+    session.preread = Buffer.alloc(0);
+  }
+}
+
 /** A session that notes what is done with it. */
 export class FakeSession implements StreamSession {
   readonly protocol: 'TCP' | 'UDP';
@@ -52,6 +127,8 @@ export class FakeSession implements StreamSession {
   captures: RegExpExecArray | undefined;
   /** Argument of {@link send}, as bytes (latin1). */
   sent: string | undefined;
+  /** The client of {@link converse}; undefined: it was not called. */
+  conversation: FakeConversation | undefined;
   /** Argument of {@link pass}. */
   passed: Address | undefined;
   /** Argument of {@link chooseServer}. */
@@ -84,6 +161,11 @@ export class FakeSession implements StreamSession {
     this.bytesSent += bytes.length;
     this.end(STREAM_OK);
     return DONE;
+  }
+
+  converse(): FakeConversation {
+    if (this.protocol === 'UDP') throw new Error('a conversation is a connection over TCP');
+    return (this.conversation = new FakeConversation(this));
   }
 
   pass(address: Address): StreamResult {

@@ -10,7 +10,7 @@ import type { Getter, GetterFamily, EngineTemplate } from './template.js';
 export const DECLINED = -1;
 /**
  * Result of a handler: it has taken the session over, and ends it within `handler_timeout`. {@link StreamSession.send},
- * {@link StreamSession.pass} and relays to members have no such limit.
+ * {@link StreamSession.pass}, {@link StreamSession.converse} and relays to members have no such limit.
  */
 export const DONE = -2;
 /**
@@ -52,6 +52,30 @@ export interface StreamHandlers extends Partial<Record<StreamPhase, StreamHandle
   log?: (session: StreamSession) => void;
 }
 
+export interface ConversationOptions {
+  /** Milliseconds without a byte in either direction until the session ends, with {@link STREAM_OK}. */
+  readonly idleTimeout: number;
+}
+
+/**
+ * Reads from the client of a session, and writes to it, over TCP, and inside of TLS where the server speaks it. The connection is read only while
+ * {@link read} waits, so that a module that is slow slows the client down. It is over when the session ends, or is passed on
+ * ({@link StreamSession.pass}, or the handler of a relay), which begins with the bytes that were not read.
+ */
+export interface Conversation {
+  /**
+   * Resolves with the next bytes, as many as have arrived; first {@link StreamSession.preread}. Undefined: the client sends no more, or the
+   * conversation is over. One at a time.
+   */
+  read(): Promise<Buffer | undefined>;
+  /** The next read begins with these bytes: the part of a read that is for what follows. */
+  unread(bytes: Buffer): void;
+  /** A string is bytes (latin1). Bytes must not be changed any more. False: the client is slow, wait for {@link drained}. */
+  write(data: string | Uint8Array): boolean;
+  /** Resolves when the client has caught up, at once if it has not fallen behind, and when the conversation is over. */
+  drained(): Promise<void>;
+}
+
 export type StreamTemplate = EngineTemplate<StreamSession>;
 /** A named value of a session, see {@link Getter}. */
 export type StreamVariable = Getter<StreamSession>;
@@ -89,6 +113,12 @@ export interface StreamSession {
   assign(variable: string, value: string): void;
   /** Sends this to the client, and ends the session with {@link STREAM_OK} when it is out. A string is bytes (latin1). Returns {@link DONE}. */
   send(data: string | Uint8Array): StreamResult;
+  /**
+   * Takes the session over, to read from the client and to write to it: for `content`. It ends with the result of the handler, with {@link end}, or
+   * with the idle time, and is not limited by `handler_timeout`. The connection is closed when everything written is sent.
+   * @throws Error over UDP
+   */
+  converse(options: ConversationOptions): Conversation;
   /**
    * Passes the connection on to the server that listens on an address in this process, which takes it as if it had accepted it and reads again
    * what was read. The session is over when the connection is closed; its log phase is not run. Returns {@link DONE}, or the status to end

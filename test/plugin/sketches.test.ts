@@ -12,7 +12,7 @@ import { FakeServerInfo } from '../../testing/server-info.js';
 import { FakeTasks } from '../../testing/tasks.js';
 import { FakeZones } from '../../testing/zones.js';
 import { httpBackend } from '../harness/backends.js';
-import { connectRaw, get, json, type HttpResponse, type JsonResponse, type RequestOptions } from '../harness/client.js';
+import { connectRaw, exchange, get, json, type HttpResponse, type JsonResponse, type RequestOptions } from '../harness/client.js';
 import { plugin } from '../harness/plugins.js';
 import { shared } from '../harness/scope.js';
 import { startSrv, type Srv } from '../harness/srv.js';
@@ -56,12 +56,16 @@ const DATA = `
   load_module modules/acme_http_probe_module.mjs;
   load_module modules/acme_http_cached_module.mjs;
   load_module modules/acme_stream_knock_module.mjs;
+  load_module modules/acme_stream_gate_module.mjs;
   helper broker modules/srv_helper_broker_module.js conf/broker.conf;
   helper ctrl modules/srv_helper_ctrl_module.js conf/ctrl.conf;
   worker_processes 2;
   error_log logs/error.log notice;
   events {}
-  stream { server { listen 127.0.0.1:%%PORT_knock%%; knock sesame; return "knocked: $knocked"; } }
+  stream {
+    server { listen 127.0.0.1:%%PORT_knock%%; knock sesame; return "knocked: $knocked"; }
+    server { listen 127.0.0.1:%%PORT_gate%%; gate 127.0.0.1:%%PORT_knock%% word=please; }
+  }
   http {
     visits $binary_remote_addr zone=visits:1m;
     log_format lengths "$request_uri $status $upstream_response_length";
@@ -196,6 +200,16 @@ test.serial('the sketches do what the page says: a session begins with a word', 
   t.is(await stranger.receiveAll(), '');
   friend.send('ame');
   t.is(await friend.receiveAll(), 'knocked: yes');
+});
+
+test.serial('the recipes do what the page says: a client speaks with the module, and then with a member', async (t) => {
+  const srv = await sketched();
+  const client = await connectRaw(t, srv.port('gate'));
+  client.send('PI');
+  await client.receive(/^READY\r\n$/);
+  client.send('NG\r\nPING\r\nAUTH please\r\nsesame');
+  t.is(await client.receiveAll(), 'READY\r\nPONG\r\nPONG\r\nknocked: yes');
+  t.is(await exchange(t, srv.port('gate'), 'AUTH no\r\n'), 'READY\r\nERROR\r\n');
 });
 
 test.serial('the sketches do what the page says: a key closes the site', async (t) => {

@@ -1,5 +1,6 @@
 /** `srv/testing`: what stands for members, sessions and requests of the server itself in unit tests. */
 import { text } from 'node:stream/consumers';
+import { setImmediate } from 'node:timers/promises';
 import test from 'ava';
 import type { ExchangePlan } from '../../core/contract/exchanges.js';
 import { DECLINED, DONE, MalformedBody, type Template } from '../../core/contract/http.js';
@@ -11,6 +12,8 @@ import { FakeHistory } from '../../testing/history.js';
 import { fakeAttempt, FakeMemberResponse } from '../../testing/member-response.js';
 import { fakeRequest } from '../../testing/request.js';
 import { fakeSession } from '../../testing/session.js';
+import { FakeSessionRelays } from '../../testing/stream-relays.js';
+import { relayPlan } from '../../core/toolkit/relay-plan.js';
 import { FakeVirtualServers } from '../../testing/virtual-servers.js';
 
 const TARGET: Template = { constant: 'shop', of: () => 'shop' };
@@ -87,6 +90,41 @@ test('a session notes what a handler does with it', (t) => {
   t.deepEqual([session.sent, session.status, session.bytesSent], ['bye', STREAM_OK, 3]);
   session.end(STREAM_FORBIDDEN);
   t.deepEqual([session.status, ended], [STREAM_OK, [STREAM_OK]], 'it ends once');
+});
+
+test('a handler speaks with the client of a session, and passes it on to a relay', async (t) => {
+  const relays = new FakeSessionRelays();
+  const template = { constant: 'a:1', of: () => 'a:1' };
+  const relay = relays.compile(
+    relayPlan({
+      target: template,
+      fail: (message) => {
+        throw new Error(message);
+      },
+    }),
+  );
+  const session = fakeSession({ preread: 'he' });
+  const served = (async () => {
+    const client = session.converse();
+    let text = '';
+    while (text.length < 5) text += (await client.read())?.toString() ?? '';
+    client.unread(Buffer.from(text.slice(5)));
+    if (!client.write(text.slice(0, 5))) await client.drained();
+    return relay(session);
+  })();
+  t.is(session.conversation?.written, '');
+  session.conversation!.isSlow = true;
+  session.conversation?.send('llo, you');
+  await setImmediate();
+  t.is(session.conversation?.written, 'hello');
+  t.deepEqual(relays.taken, []);
+  session.conversation?.drain();
+  t.is(await served, DONE);
+  t.deepEqual([relays.taken[0]?.session, relays.plans[0]?.idleTimeout], [session, 600_000]);
+  t.is(session.preread.toString(), ', you');
+  session.end(STREAM_OK);
+  t.is((await session.conversation?.read())?.toString(), ', you');
+  t.is(await session.conversation?.read(), undefined);
 });
 
 test('virtual servers and the history are those of the test', async (t) => {

@@ -1,6 +1,13 @@
 import type { SecureContext } from 'node:tls';
 import type { Address } from '../../contract/address.js';
-import { STREAM_BAD_REQUEST, STREAM_INTERNAL_ERROR, STREAM_OK, type SessionClient } from '../../contract/stream.js';
+import {
+  STREAM_BAD_REQUEST,
+  STREAM_INTERNAL_ERROR,
+  STREAM_OK,
+  type Conversation,
+  type ConversationOptions,
+  type SessionClient,
+} from '../../contract/stream.js';
 import type { AcceptedConnection } from '../../net/accepted-connection.js';
 import { ConnectionFacts } from '../../net/connection-facts.js';
 import type { ListenOptions } from '../../net/listen-options.js';
@@ -15,6 +22,7 @@ import type { TlsIdentities, TlsIdentity, VariableContexts } from '../../net/tls
 import type { ClientEnd } from '../session/client-end.js';
 import type { StreamContext } from '../session/context.js';
 import type { Session } from '../session/session.js';
+import { TcpConversation } from './tcp-conversation.js';
 
 /** How long the last bytes may take to leave, in milliseconds. */
 const LAST_BYTES_TIME = 10_000;
@@ -111,6 +119,16 @@ export class TcpClient extends ConnectionFacts implements ClientEnd, SocketUser,
     const { held } = this;
     this.held = NOTHING;
     return held;
+  }
+
+  /** The next data that is taken begins with these bytes. */
+  putBack(bytes: Buffer): void {
+    this.held = this.held.length === 0 ? bytes : Buffer.concat([bytes, this.held]);
+  }
+
+  converse(session: Session, options: ConversationOptions): Conversation {
+    session.leaveHandlers();
+    return new TcpConversation(session, this, options).start();
   }
 
   get passes(): number {

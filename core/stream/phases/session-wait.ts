@@ -10,6 +10,10 @@ export class SessionWait extends HandlerWait<Session> implements SessionOwner {
     this.subject.context.timers.forget(this);
   }
 
+  leave(): void {
+    this.end();
+  }
+
   protected get limit(): number {
     return this.subject.server.settings.handlerTimeout;
   }

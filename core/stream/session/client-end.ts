@@ -1,5 +1,5 @@
 import type { Address } from '../../contract/address.js';
-import type { SessionClient, StreamSession } from '../../contract/stream.js';
+import type { Conversation, ConversationOptions, SessionClient, StreamSession } from '../../contract/stream.js';
 import type { ConnectionTaker } from '../../net/listener-directory.js';
 import type { StreamServerNames } from '../site/server.js';
 import type { StreamVariables } from '../site/variables.js';
@@ -35,6 +35,8 @@ export interface ClientEnd {
   readonly hasEnded: boolean;
   /** Sends bytes that must not be changed any more; `then` when they are out, or the client is gone. */
   send(bytes: Uint8Array, then: () => void): void;
+  /** Lets a module read and write. Absent over UDP. */
+  converse?(session: Session, options: ConversationOptions): Conversation;
   /** How often the connection was passed on by servers. Undefined: it is none. */
   readonly passes?: number;
   /**

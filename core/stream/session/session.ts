@@ -3,6 +3,8 @@ import {
   DONE,
   STREAM_INTERNAL_ERROR,
   STREAM_OK,
+  type Conversation,
+  type ConversationOptions,
   type SessionClient,
   type StreamResult,
   type StreamScope,
@@ -10,7 +12,6 @@ import {
 } from '../../contract/stream.js';
 import { formatAddress, type Address } from '../../contract/address.js';
 import type { Timed } from '../../net/timers.js';
-import { HandlerWait } from '../../run/handler-wait.js';
 import type { StreamServer, StreamServerNames } from '../site/server.js';
 import type { ClientEnd, SessionListener } from './client-end.js';
 import type { StreamContext } from './context.js';
@@ -140,9 +141,19 @@ export class Session implements StreamSession, Timed {
 
   /** From now on the client's side ends it, and no handler is awaited. */
   leaveToClient(): void {
-    const { owner } = this;
-    if (owner instanceof HandlerWait) owner.end();
+    this.leaveHandlers();
     this.owner ??= CLIENT_SIDE;
+  }
+
+  /** From now on no handler is awaited, and none speaks with the client. */
+  leaveHandlers(): void {
+    this.owner?.leave?.();
+  }
+
+  converse(options: ConversationOptions): Conversation {
+    const conversation = this.client.converse?.(this, options);
+    if (conversation === undefined) throw new Error('a conversation is a connection over TCP');
+    return conversation;
   }
 
   chooseServer(name: string): void {

@@ -114,6 +114,7 @@ function rejectUnresolved(session: Session, error: unknown): number {
 
 function begin(session: Session, route: RelayRoute, upstream: Upstream): number {
   const { client } = session;
+  session.leaveHandlers();
   if (client instanceof TcpClient) new TcpProxy(session, client, route, upstream).start();
   else if (client instanceof UdpClient) new UdpRelay(session, client, route, upstream).start();
   else return STREAM_INTERNAL_ERROR;
