@@ -1,5 +1,5 @@
-import { mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { copyFile, mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import type { Log } from '../../core/contract/log.js';
 import { systemErrorText } from '../../core/contract/system-error.js';
 import type { Holds, Records, Zones } from '../../core/contract/zones.js';
@@ -182,12 +182,28 @@ export class CacheZone {
     try {
       const entry = { ...head, generation: since.generation };
       const bytes = await writeEntry(aside, entry, body);
-      await rename(aside, path);
+      await this.#moveInto(aside, path);
       this.add(name, bytes, head.date);
       // In this order: a purge that comes now finds the file.
       if (this.#wasPurged(name, entry, since)) await this.remove(name);
     } finally {
       await rm(aside, { force: true });
+    }
+  }
+
+  /** Gives a file its name. From another file system it is copied first: nobody sees a part of it. */
+  async #moveInto(aside: string, path: string): Promise<void> {
+    try {
+      await rename(aside, path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
+      const copy = join(dirname(path), basename(aside));
+      try {
+        await copyFile(aside, copy);
+        await rename(copy, path);
+      } finally {
+        await rm(copy, { force: true });
+      }
     }
   }
 

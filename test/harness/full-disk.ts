@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ExecutionContext } from 'ava';
+import type { Scope } from './scope.js';
 
 /** A small file system of its own. */
 export class SmallDisk {
@@ -36,7 +36,7 @@ export class SmallDisk {
 }
 
 /** Mounts one; undefined where this user may not. */
-export function smallDisk(t: ExecutionContext, size = '4m'): SmallDisk | undefined {
+export function smallDisk(t: Scope, size = '4m'): SmallDisk | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'srv-disk-'));
   const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', folder]);
   t.teardown(() => {

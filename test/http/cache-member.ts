@@ -13,7 +13,7 @@ export interface CacheMember {
 
 /**
  * `f=Name:value` is a field of the response, `status` its status, `delay` the milliseconds that it takes, `tag` its ETag, which is looked for in
- * If-None-Match. The body is method, path, number of the request for that path, and Accept-Language.
+ * If-None-Match; `size` the bytes of the body; with `cut` the connection ends in the middle of it. Otherwise the body is method, path, number of the request for that path, and Accept-Language.
  */
 export async function cacheMember(scope: Scope): Promise<CacheMember> {
   const counts = new Map<string, number>();
@@ -35,6 +35,12 @@ function respond(request: IncomingMessage, response: ServerResponse, args: URLSe
   }
   const tag = args.get('tag');
   if (tag !== null) response.setHeader('ETag', `"${tag}"`);
+  const size = args.get('size');
+  const body = size === null ? text : text.padEnd(Number(size), '.');
+  if (args.has('cut')) {
+    response.writeHead(200, { 'Content-Length': body.length }).write(body.slice(0, body.length / 2), () => response.destroy());
+    return;
+  }
   if (tag !== null && failsWith === 0 && request.headers['if-none-match'] === `"${tag}"`) response.writeHead(304).end();
-  else response.writeHead(failsWith === 0 ? Number(args.get('status') ?? 200) : failsWith).end(text);
+  else response.writeHead(failsWith === 0 ? Number(args.get('status') ?? 200) : failsWith).end(body);
 }
