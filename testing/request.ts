@@ -151,6 +151,8 @@ export class FakeRequest implements HttpRequest {
     return [...this.#headers];
   }
 
+  readonly hasBody = false;
+
   trailers(): [name: string, value: string][] {
     return Object.entries(this.#trailers);
   }

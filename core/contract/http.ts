@@ -325,6 +325,8 @@ export interface HttpRequest {
   header(lowerName: string): string | undefined;
   /** All header fields as they came, name and value. For listings, not for the hot path. */
   headers(): [name: string, value: string][];
+  /** The request has a body, or one in chunks follows that may be empty. */
+  readonly hasBody: boolean;
   /** Trailer fields (RFC 9110, 6.5) as they came: empty before the body is complete, as after {@link readBody}, and where there are none. */
   trailers(): [name: string, value: string][];
   /** Value of a variable by its name without the dollar. */

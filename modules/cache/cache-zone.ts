@@ -8,7 +8,7 @@ import { filePath, type CachePath } from './directives.js';
 import { encodeHead, EntryFile, expired, rewriteHead, type StoredHead } from './entry-file.js';
 import type { ZonePurges } from './purges.js';
 
-const FIELDS = ['bytes', 'used', 'uses', 'updating', 'purged'] as const;
+const FIELDS = ['bytes', 'used', 'uses', 'updating', 'purged', 'variants'] as const;
 type Field = (typeof FIELDS)[number];
 const TOTALS = ['stored', 'loaded', 'turn'] as const;
 /** The one record of the totals. */
@@ -25,6 +25,9 @@ export interface Moment {
   readonly generation: number;
   readonly turn: number;
 }
+
+/** Stored responses of one key that differ by the fields that Vary names. */
+const MOST_VARIANTS = 64;
 
 /** One cache: its files, and the index of them in shared memory. The same cache in every worker. */
 export class CacheZone {
@@ -143,6 +146,25 @@ export class CacheZone {
     if (result === 'stored') this.#totals.add(ALL, 'stored', bytes - before);
   }
 
+  /**
+   * Counts a further variant of a key before it is stored.
+   * @returns false if there are as many as a key may have: they are counted from the beginning
+   */
+  addVariant(keyName: string, variantName: string): boolean {
+    if ((this.#index.get(variantName)?.bytes ?? 0) > 0) return true;
+    let hasRoom = false;
+    this.#index.update(
+      keyName,
+      (fields) => {
+        hasRoom = fields.variants < MOST_VARIANTS;
+        fields.variants = hasRoom ? fields.variants + 1 : 0;
+        return true;
+      },
+      undefined,
+    );
+    return hasRoom;
+  }
+
   /** True for one request at a time that renews a response. */
   beginUpdate(name: string, now: number): boolean {
     let begun = false;
@@ -191,7 +213,7 @@ export class CacheZone {
     }
   }
 
-  /** Gives a file its name. From another file system it is copied first: nobody sees a part of it. */
+  /** Gives a file its name. From another file system it is copied first: no request finds a part of it. */
   async #moveInto(aside: string, path: string): Promise<void> {
     try {
       await rename(aside, path);

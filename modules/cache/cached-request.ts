@@ -414,7 +414,12 @@ export class CachedRequest {
       tags: tagsOf(response, plan.conf.cache_tag_header.names),
     };
     // The file of the key is that of another variant.
-    const name = this.#variantName === this.#name || variant === '' ? this.#name : this.#nameOf(variant);
+    let name = this.#variantName === this.#name || variant === '' ? this.#name : this.#nameOf(variant);
+    if (name !== this.#name && !zone.addVariant(this.#name, name)) {
+      // A flood of variants: with another seed nothing leads to those of before, which are removed as unused.
+      entry.seed = randomSeed();
+      name = this.#name;
+    }
     const stored = response.store();
     const body = stored.open();
     stored.release();

@@ -126,7 +126,7 @@ export class HttpCache implements HttpModule {
       request.set(INVALIDATION, new Invalidation(request, key, (one) => zone.purge(digest(one)), this.log));
       return DECLINED;
     }
-    if (!plan.methods.has(request.method) || beginsTooLate(request, plan.conf.cache_max_range_offset)) return DECLINED;
+    if (!plan.methods.has(request.method) || isFat(request) || beginsTooLate(request, plan.conf.cache_max_range_offset)) return DECLINED;
     const cached = new CachedRequest(request, call, plan, zone, key, this.log);
     const { parent } = request;
     const starter = parent && CachedRequest.of(parent);
@@ -265,6 +265,11 @@ function validityOf(scope: CacheScope, conf: CacheConf, name: string): Validity 
 function statusOf(word: string, fail: (message: string) => never): number | 'any' {
   if (word === 'any') return 'any';
   return /^[1-5]\d\d$/.test(word) ? Number(word) : fail(`invalid status "${word}"`);
+}
+
+/** A GET with a body: the member may respond to the body, which no key has. */
+function isFat({ method, hasBody }: HttpRequest): boolean {
+  return hasBody && (method === 'GET' || method === 'HEAD');
 }
 
 /** A request for the rest of a large response is not worth the whole of it (`proxy_cache_max_range_offset`). */

@@ -72,7 +72,7 @@ test.serial('where temporary files are on another file system, responses are sto
   if (all.disk !== undefined) t.deepEqual(left(join(all.disk.folder, 'other')), []);
 });
 
-test.serial('a full disk: responses are sent and not stored, and those that are stored are used', async (t) => {
+test.serial('a full disk: responses are sent and not stored, and stored ones are used', async (t) => {
   const all = await start();
   const { disk, ask, status, srv } = all;
   if (disk === undefined) return void t.pass('no file system of its own');
@@ -117,7 +117,7 @@ test.serial('a folder that was removed is made again', async (t) => {
   await store(all, '/gone/a');
 });
 
-test.serial('a member that ends in the middle: nothing is stored, and the next of those that wait asks again', async (t) => {
+test.serial('a member that ends in the middle: nothing is stored, and the next waiting request asks again', async (t) => {
   const { srv, ask, member } = await start();
   const first = await connectRaw(t, srv.port('web'));
   first.send('GET /gone/cut?cut=1&delay=300&size=50000 HTTP/1.1\r\nHost: a\r\n\r\n');

@@ -78,6 +78,10 @@ export class Request extends RequestData implements HttpRequest, BodyRequest {
     return headFields(this.head);
   }
 
+  get hasBody(): boolean {
+    return this.body !== undefined && this.body.contentLength !== 0;
+  }
+
   trailers(): [name: string, value: string][] {
     return fieldPairs(this.body?.trailers ?? '');
   }

@@ -1,0 +1,132 @@
+/** Requests that try to store a response for others, or to fill the cache: docs/cache.md has the table. */
+import { readdirSync } from 'node:fs';
+import test from 'ava';
+import { exchange, get, type HttpResponse, type RequestOptions } from '../harness/client.js';
+import { shared } from '../harness/scope.js';
+import { startSrv, type Srv } from '../harness/srv.js';
+import { waitFor } from '../harness/wait.js';
+import { cacheMember, type CacheMember } from './cache-member.js';
+
+interface Setup {
+  readonly srv: Srv;
+  readonly member: CacheMember;
+  readonly ask: (path: string, options?: RequestOptions) => Promise<HttpResponse>;
+  readonly until: (status: string, path: string, options?: RequestOptions) => Promise<HttpResponse>;
+}
+
+const start = shared(async (scope): Promise<Setup> => {
+  const member = await cacheMember(scope);
+  const srv = await startSrv(
+    scope,
+    `worker_processes 1; error_log logs/error.log info; events {}
+    http {
+      proxy_cache_path cache keys_zone=one:1m; proxy_cache_path vary keys_zone=vary:1m;
+      upstream members { server 127.0.0.1:${member.backend.port}; }
+      server { listen 127.0.0.1:%%PORT_web%%; proxy_cache one; proxy_cache_valid any 1h;
+        add_header X-Cache $upstream_cache_status always;
+        location / { proxy_pass http://members; }
+        location /vary { proxy_cache vary; proxy_pass http://members; }
+        location /safe { proxy_set_header X-Forwarded-Host ""; proxy_pass http://members; }
+        location /host { proxy_set_header Host $host; proxy_cache_key $host$request_uri; proxy_pass http://members; }
+        location /decoded { proxy_cache_key $uri; add_header X-Key $upstream_cache_key; add_header X-Cache $upstream_cache_status; proxy_pass http://members; } }
+    }`,
+  );
+  const ask = (path: string, options: RequestOptions = {}): Promise<HttpResponse> => get(srv.port('web'), path, options);
+  return {
+    srv,
+    member,
+    ask,
+    until: (status, path, options) =>
+      waitFor(status, async () => {
+        const response = await ask(path, options);
+        return response.headers['x-cache'] === status ? response : undefined;
+      }),
+  };
+});
+
+for (const [what, head] of [
+  ['with a length', 'Content-Length: 5\r\n\r\nadmin'],
+  ['in chunks', 'Transfer-Encoding: chunked\r\n\r\n5\r\nadmin\r\n0\r\n\r\n'],
+] as const) {
+  test(`a GET with a body is neither stored nor taken from the cache: ${what}`, async (t) => {
+    const { srv, ask, until, member } = await start();
+    const path = `/fat-${what.replaceAll(' ', '-')}`;
+    const fat = (): Promise<string> => exchange(t, srv.port('web'), `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${head}`);
+    t.regex(await fat(), /^HTTP\/1.1 200/);
+    t.is((await ask(path)).headers['x-cache'], 'MISS');
+    await until('HIT', path);
+    const before = member.count(path);
+    t.notRegex(await fat(), /X-Cache: HIT/);
+    t.is(member.count(path), before + 1);
+    t.is((await until('HIT', path)).body.includes(String(before + 1)), false);
+  });
+}
+
+test('paths that a member may take for the same are different responses', async (t) => {
+  const { until, member } = await start();
+  const paths = ['/p/a/b', '/p/a%2fb', '/p/a%2Fb', '/p//a/b', '/p/a;x/b', '/p/a/b/', '/p/a/./b', '/p/a/b?', '/p/a/b?x', '/p/A/b'];
+  const bodies = [];
+  for (const path of paths) bodies.push(`${path} ${(await until('HIT', path)).body}`);
+  const urls = new Set(member.backend.requests.map(({ url }) => url));
+  for (const path of paths) t.true(urls.has(path), path);
+  t.is(new Set(bodies).size, paths.length);
+});
+
+test('line ends in a key begin no field, and end nothing in the file', async (t) => {
+  const { until } = await start();
+  const path = '/decoded/a%0d%0aX-Injected:%201%0d%0a';
+  const { headers } = await until('HIT', path);
+  t.is(headers['x-injected'], undefined);
+  t.is((await until('HIT', '/decoded/a')).headers['x-injected'], undefined);
+});
+
+test('a range or a condition of a client never changes what is stored', async (t) => {
+  const { ask, until } = await start();
+  for (const [path, headers] of [
+    ['/r1', { Range: 'bytes=0-1' }],
+    ['/r2', { Range: 'bytes=99999-' }],
+    ['/r3', { 'If-None-Match': '*' }],
+    ['/r4', { 'If-Modified-Since': 'Fri, 01 Jan 2100 00:00:00 GMT' }],
+    ['/r5', { 'If-Match': '"none"' }],
+    ['/r6', { 'If-Range': '"a"', Range: 'bytes=1-' }],
+  ] as const) {
+    await ask(path, { headers });
+    const { status, body } = await until('HIT', path);
+    t.deepEqual([status, body.startsWith(`GET ${path} `)], [200, true], path);
+  }
+  await ask('/r7', { method: 'HEAD' });
+  t.regex((await until('HIT', '/r7')).body, /^GET \/r7/);
+});
+
+test('a part that a member sends without being asked for it is not stored', async (t) => {
+  const { ask } = await start();
+  for (let i = 0; i < 3; i++) t.is((await ask('/part?status=206&f=Content-Range:bytes%200-1/900')).headers['x-cache'], 'MISS');
+});
+
+test('requests that srv rejects store nothing', async (t) => {
+  const { srv, until } = await start();
+  for (const bad of [`X-Long: ${'x'.repeat(40_000)}`, 'Content-Length: 1\r\nContent-Length: 2', 'Bad Name: x', 'Transfer-Encoding: gzip'])
+    t.regex(await exchange(t, srv.port('web'), `GET /cp HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${bad}\r\n\r\n`), /^HTTP\/1.1 [45]/);
+  t.is((await until('HIT', '/cp')).status, 200);
+});
+
+test('fields that no key has: one that is removed cannot matter, and hosts in the key are apart', async (t) => {
+  const { ask, until, member } = await start();
+  await until('HIT', '/safe', { headers: { 'X-Forwarded-Host': 'evil.example' } });
+  const seen = member.backend.requests.filter(({ url }) => url === '/safe').map(({ headers }) => headers['x-forwarded-host']);
+  t.deepEqual([...new Set(seen)], [undefined]);
+  await until('HIT', '/host', { headers: { Host: 'evil.example' } });
+  t.is((await ask('/host', { headers: { Host: 'good.example' } })).headers['x-cache'], 'MISS');
+});
+
+test('a flood of variants: a key has a bounded number of them, and goes on to be stored', async (t) => {
+  const { srv, ask, until } = await start();
+  const path = '/vary?f=Vary:Accept-Language';
+  for (let n = 0; n < 100; n++) await ask(path, { headers: { 'Accept-Language': `x-${n}` } });
+  await until('HIT', path, { headers: { 'Accept-Language': 'en' } });
+  let hits = 0;
+  for (let n = 0; n < 100; n++)
+    if ((await ask(path, { headers: { 'Accept-Language': `x-${n}`, 'X-N': '1' } })).headers['x-cache'] === 'HIT') hits++;
+  t.true(hits <= 65, String(hits));
+  t.true(readdirSync(srv.path('vary')).length > 65, 'unreachable ones go when they are unused');
+});
