@@ -65,15 +65,19 @@ function* setErrors(level: SettingLevel, set: AnySet, owners: Set<string>): Mani
   }
 }
 
-/** Directives of settings that the API could not change: unknown ones, and those whose specs do not say that it may. */
+/** Directives of settings that the API could not change: unknown ones, the first of each shipped module, and those whose specs do not say that it may. */
 export function* settingDirectivesErrors(settings: readonly Setting[] = [], registry: SpecRegistry): ManifestErrors {
+  const missing = new Set<string>();
   for (const { key, engine, ...levels } of settings)
     for (const level of SETTING_LEVELS)
       for (const name of (levels[level] ?? []).flatMap(({ directives }) => directives)) {
         const spec = registry.find(contextOf(engine, level), name)?.spec;
-        if (spec === undefined)
-          yield new ManifestError(`setting "${key}": no directive "${name}" in ${level}`, missingHint(registry.shippedIn(name)));
-        else if (spec.dynamic === undefined) yield new ManifestError(`setting "${key}": directive "${name}" is not dynamic`);
+        if (spec === undefined) {
+          const file = registry.shippedIn(name);
+          if (file !== undefined && missing.has(file)) continue;
+          if (file !== undefined) missing.add(file);
+          yield new ManifestError(`setting "${key}": no directive "${name}" in ${level}`, missingHint(file));
+        } else if (spec.dynamic === undefined) yield new ManifestError(`setting "${key}": directive "${name}" is not dynamic`);
       }
 }
 

@@ -115,7 +115,7 @@ test('a pattern loads all modules that it matches and that fit, what others need
     'modules/d_y.js': 'this is not a program',
     'modules/notes_x.txt': '',
   };
-  const lines = ['b_x.mjs', 'srv_http_fault_inject_module.so', '*_x.so', 'srv_http_dyn_*_module.so'];
+  const lines = ['b_x.mjs', 'srv_http_fault_inject_module.so', 'srv_http_captcha_module.so', '*_x.so', 'srv_http_dyn_*_module.so'];
   const conf = `${lines.map((name) => `load_module modules/${name};`).join(' ')}\n${EVENTS} a_x; b_x; add_more_header a b;`;
   const { stderr } = await check(t, conf, files);
   t.is(stderr.match(/emerg/g)?.length, 1, stderr);
@@ -142,6 +142,8 @@ test('a setting without its directive is an error that names the shipped module 
   t.is(code, 1);
   t.regex(stderr, /setting "http_dyn_fault_inject": no directive "fault_inject" in location in .*:1$/m);
   t.regex(stderr, /^ {4}add "load_module modules\/srv_http_fault_inject_module\.so;" at the top of the configuration$/m);
+  const several = await check(t, `load_module modules/srv_http_dyn_captcha_module.so;\n${EVENTS}`);
+  t.is(several.stderr.match(/srv_http_captcha_module\.so/g)?.length, 1, 'once for all its directives');
 });
 
 interface Fault {
@@ -263,7 +265,7 @@ const FAULTS: readonly Fault[] = [
     files: { 'modules/needy.js': plugin('needy', { manifest: `needs: ['srv_http_captcha_module']` }) },
     lines: 'load_module modules/needy.js;',
     message:
-      /module "needy" needs "srv_http_captcha_module" in .*:1\n[^]*add before it: the load_module line of "srv_http_captcha_module"$/m,
+      /module "needy" needs "srv_http_captcha_module" in .*:1\n[^]*add before it: load_module modules\/srv_http_captcha_module\.so;$/m,
   },
   {
     what: 'what it needs comes too late',
