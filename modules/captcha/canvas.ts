@@ -64,7 +64,7 @@ export class Canvas {
     const [top, bottom] = [Math.max(Math.floor(cy - radius), 0), Math.min(Math.ceil(cy + radius), this.height - 1)];
     for (let y = top; y <= bottom; y++)
       for (let x = left; x <= right; x++) {
-        const covered = Math.min(Math.max(radius + 0.5 - Math.hypot(x - cx, y - cy), 0), 1);
+        const covered = Math.min(Math.max(radius + 0.5 - Math.sqrt((x - cx) ** 2 + (y - cy) ** 2), 0), 1);
         const at = y * this.width + x;
         const ink = this.#ink[at]!;
         this.#ink[at] = shade > 0 ? Math.max(ink, covered * shade) : Math.min(ink, 1 - covered);

@@ -4,8 +4,9 @@ import { hash } from 'node:crypto';
 export class Dice {
   readonly #state: Uint32Array;
 
-  constructor(seed: number) {
-    const digest = hash('sha256', `captcha ${seed}`, 'buffer');
+  /** @param seed a string of bytes */
+  constructor(seed: string) {
+    const digest = hash('sha256', Buffer.from(seed, 'latin1'), 'buffer');
     this.#state = Uint32Array.from({ length: 4 }, (_, at) => digest.readUInt32LE(at * 4));
   }
 

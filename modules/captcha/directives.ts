@@ -71,7 +71,7 @@ export const directives = {
   captcha_session_zone: directive({
     in: ['http'],
     args: { name: zoneName(), size: size({ min: '32k' }) },
-    doc: 'Shared memory with the challenges that wait for a solution. A full zone drops the ones that were used longest ago. Default: 1m.',
+    doc: 'Shared memory with the attempts of clients at challenges, and with solved challenges. A full zone drops the ones that were used longest ago. Default: 1m.',
   }),
   captcha_redirect_uri_file: directive({
     in: SITE,

@@ -8,8 +8,8 @@ export const PICTURE = { width: 310, height: 100 } as const;
 const BOX = 14;
 
 /** A picture of the text, which people read and whose characters cannot be cut apart. @param seed the same one gives the same picture */
-export function drawText(text: string, seed: number): Canvas {
-  const dice = new Dice(seed);
+export function drawText(text: string, seed: string): Canvas {
+  const dice = new Dice(`picture ${seed}`);
   const between = (least: number, most: number): number => dice.between(least, most);
   const canvas = new Canvas(PICTURE.width, PICTURE.height);
   const warp = randomWarp(dice);

@@ -1,7 +1,8 @@
 import { DECLINED, type HttpRequest, type Result } from '../../core/contract/http.js';
 import { conditionalResult } from '../../core/toolkit/conditions.js';
 import { ASSETS, PREFIX, type Asset } from './assets.js';
-import { digestOf, type Challenge, type Verdict } from './challenges.js';
+import type { Challenge, Verdict } from './challenges.js';
+import { digestOf, pictureText, soundCounts } from './sealed-challenge.js';
 import { fieldsOf, returnUri, type Original } from './original-request.js';
 import { drawText } from './picture.js';
 import { sendJson, sendUncached, wantsPage, type CaptchaSite } from './site.js';
@@ -9,7 +10,7 @@ import { soundOf } from './sound.js';
 
 /** A form of 64 KiB, of which each byte may have become three, and the rest. */
 const LONGEST_SOLUTION = 262_144;
-const TOKEN_PATH = /^(picture|sound)\/([\w-]{44})$/;
+const TOKEN_PATH = /^(picture|sound)\/([\w-]+)$/;
 
 /** Effects of a solution: the cookie for the client, counts, the state of the request. */
 export interface SolutionEffects {
@@ -44,14 +45,16 @@ export class CaptchaSolutions {
   }
 
   #show(request: HttpRequest, what: 'picture' | 'sound', token: string): Result {
-    const loaded = this.site.challenges.load(token, what, request.startTime);
-    if (loaded === undefined) return 404;
+    const { challenges } = this.site;
+    const challenge = challenges.find(token, request.startTime);
+    if (challenge === undefined || challenge.mode === 'pow' || !challenges.load(challenge, request.startTime)) return 404;
+    const { seed } = challenge;
     const isPicture = what === 'picture';
     request.response.allowsRanges = !isPicture;
     return sendUncached(
       request,
       200,
-      isPicture ? drawText(loaded.text, loaded.seed).png() : soundOf(loaded.text, loaded.seed),
+      isPicture ? drawText(pictureText(challenge), seed).png() : soundOf(soundCounts(challenge), seed),
       isPicture ? 'image/png' : 'audio/wav',
     );
   }
@@ -63,14 +66,17 @@ export class CaptchaSolutions {
     const challenge = isForeign(request, sent) ? undefined : challenges.find(sent.token, request.startTime);
     if (challenge === undefined) return this.#reject(request, sent, undefined);
     const solution = { text: readable(sent.solution), work: sent.work, page: digestOf(sent.uri, sent.form) };
-    const verdict = challenges.solve(sent.token, solution, request.startTime);
+    const { verdict, left } = challenges.solve(challenge, solution, request.startTime);
     if (verdict === 'right') return this.#right(request, sent, challenge);
     if (verdict === 'gone') return this.#reject(request, sent, challenge.zone);
     this.effects.count(request, challenge.zone, verdict);
-    const left = challenge.guessesLeft - 1;
-    if (!wantsPage(request)) return sendJson(request, 403, { result: 'wrong', guesses_left: left });
-    if (verdict === 'wrong') return this.site.sendAgain(request, challenge, sent, 'wrong');
-    const next = challenges.issue({ ...challenge, page: solution.page }, request.startTime);
+    if (verdict === 'wait') request.response.set('Retry-After', '60');
+    if (!wantsPage(request))
+      return verdict === 'wait'
+        ? sendJson(request, 429, { result: verdict })
+        : sendJson(request, 403, { result: 'wrong', guesses_left: left });
+    if (verdict !== 'spent') return this.site.sendAgain(request, challenge, sent, verdict);
+    const next = challenges.issue({ ...challenge, issued: request.startTime });
     return this.site.sendAgain(request, next, sent, 'renewed');
   }
 

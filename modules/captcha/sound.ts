@@ -12,17 +12,17 @@ const GROUP_PAUSE = 0.9;
  * Groups of short high tones to be counted, with low ones among them that are not, as a WAV file of 8 bits.
  * @param counts the number of high tones in each group, a digit each @param seed the same one gives the same sound
  */
-export function soundOf(counts: string, seed: number): Buffer {
-  const dice = new Dice(seed);
+export function soundOf(counts: string, seed: string): Buffer {
+  const dice = new Dice(`sound ${seed}`);
   const parts: Uint8Array[] = [quiet(0.4)];
   for (const digit of counts) {
     for (const isHigh of shuffled(Number(digit), dice)) parts.push(tone(isHigh, dice), quiet(dice.between(PAUSE.least, PAUSE.most)));
     parts.push(quiet(GROUP_PAUSE));
   }
   const samples = Buffer.concat(parts);
-  const hum = dice.between(90, 140);
-  for (let at = 0; at < samples.length; at++)
-    samples[at] = Math.round(samples[at]! + 5 * Math.sin((2 * Math.PI * hum * at) / RATE) + dice.between(-7, 7));
+  const period = dice.whole(55, 90);
+  const hum = Float64Array.from({ length: period }, (_, at) => 5 * Math.sin((2 * Math.PI * at) / period));
+  for (let at = 0; at < samples.length; at++) samples[at] = Math.round(samples[at]! + hum[at % period]! + dice.between(-7, 7));
   return Buffer.concat([header(samples.length), samples]);
 }
 

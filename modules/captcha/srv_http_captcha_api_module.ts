@@ -14,7 +14,7 @@ const Zone = Type.Object(
     verified: count('Requests above the rate with the cookie of a solution.'),
     right: count('Right solutions.'),
     wrong: count('Wrong solutions.'),
-    rejected: count('Solutions for another page than that of the challenge.'),
+    rejected: count('Solutions of challenges that had ended, or for another page.'),
   },
   { title: 'CaptchaZone' },
 );

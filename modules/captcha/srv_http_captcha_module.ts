@@ -9,7 +9,8 @@ import { ServerInfo } from '../../core/contract/server-info.js';
 import { Zones } from '../../core/contract/zones.js';
 import type { ZoneSize } from '../../core/contract/args.js';
 import { CaptchaSolutions, type SolutionEffects } from './solutions.js';
-import { CHALLENGE_RECORDS, Challenges, digestOf, LIFETIME, LONGEST_ZONE, type Mode } from './challenges.js';
+import { Challenges, USE_RECORDS } from './challenges.js';
+import { digestOf, type Mode } from './sealed-challenge.js';
 import { directives } from './directives.js';
 import { originalOf, type Original } from './original-request.js';
 import { PassCookie } from './pass-cookie.js';
@@ -23,6 +24,8 @@ import { CaptchaZone, type ZoneFigures } from './captcha-zone.js';
 type CaptchaScope = Scope<typeof directives>;
 
 const LONGEST_KEY = 1024;
+/** Bytes of the name of a zone: it is a part of tokens. */
+const LONGEST_ZONE = 64;
 /** Memory for challenges without `captcha_session_zone`. */
 const SESSIONS = 2 ** 20;
 
@@ -85,7 +88,7 @@ export class Captcha {
         if (zone !== undefined) zones.get(zone)?.solved(verdict);
       },
     };
-    const solutions = new CaptchaSolutions(this.#siteOf(scope), effects);
+    const solutions = new CaptchaSolutions(this.#siteOf(scope, secrets), effects);
     return { post_read: (request) => solutions.handle(request), explain: { post_read: () => DECLINED } };
   }
 
@@ -115,17 +118,18 @@ export class Captcha {
     const found = declared.find(({ zone }) => zone.name === limit.zone);
     if (found === undefined)
       return scope.fail(`zero size shared memory zone "${limit.zone}"`, 'captcha_limit_rate', 'declare it: captcha_zone $key zone=…;');
-    const cookie = new PassCookie(limit.zone, this.#secretsOf(scope));
+    const secrets = this.#secretsOf(scope);
+    const cookie = new PassCookie(limit.zone, secrets);
     const conditions = bypass?.conditions ?? [];
     const zone = this.#zoneOf(found.zone, scope);
-    return { zone, key: found.key, rate: limit.rate, mode, expire, bypass: conditions, cookie, site: this.#siteOf(scope) };
+    return { zone, key: found.key, rate: limit.rate, mode, expire, bypass: conditions, cookie, site: this.#siteOf(scope, secrets) };
   }
 
-  #siteOf(scope: CaptchaScope): CaptchaSite {
+  #siteOf(scope: CaptchaScope, secrets: () => Secrets): CaptchaSite {
     const { captcha_session_zone: zone, captcha_text_file: texts, captcha_redirect_uri_file: page } = scope.conf;
-    const records = this.zones.records(zone ?? this.#sessions, { ...CHALLENGE_RECORDS, ttl: LIFETIME });
+    const records = this.zones.records(zone ?? this.#sessions, USE_RECORDS);
     const template = page?.in(scope, 'captcha_redirect_uri_file') ?? SHIPPED_PAGE;
-    return new CaptchaSite(new Challenges(records), texts?.in(scope, 'captcha_text_file') ?? SHIPPED, template);
+    return new CaptchaSite(new Challenges(records, secrets), texts?.in(scope, 'captcha_text_file') ?? SHIPPED, template);
   }
 
   #zoneOf(size: ZoneSize, scope: CaptchaScope): CaptchaZone {
@@ -182,8 +186,8 @@ export class Captcha {
   #challenge(request: HttpRequest, key: string, count: number, { site, zone, mode, expire, rate }: Plan, original: Original): Result {
     this.log.write('info', `captcha: ${count} requests in a second, challenged by zone "${zone.name}"`, request);
     const page = digestOf(original.uri, original.form);
-    const asked = { zone: zone.name, key, mode, expire, page, difficulty: difficultyOf(count, rate) };
-    return site.sendChallenge(request, site.challenges.issue(asked, request.startTime), original);
+    const claims = { issued: request.startTime, zone: zone.name, key, mode, expire, page, difficulty: difficultyOf(count, rate) };
+    return site.sendChallenge(request, site.challenges.issue(claims), original);
   }
 
   /** Result of the request at this moment, without counting it. */
