@@ -23,6 +23,7 @@ import {
 } from '../core/contract/http.js';
 import { fieldLine } from '../core/contract/message-text.js';
 import type { Directive } from '../core/contract/tree.js';
+import { requestVariable } from './request-variables.js';
 import { FakeResponseBody } from './response-body.js';
 import { fakeScope } from './scope.js';
 
@@ -38,7 +39,7 @@ export interface FakeRequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
   readonly trailers?: Readonly<Record<string, string>>;
-  /** By name, without the dollar. */
+  /** By name, without the dollar. Those of the request itself need not be given. */
   readonly variables?: Readonly<Record<string, string>>;
   readonly connection?: Partial<ClientConnection>;
   /** Status of the response, for filters. */
@@ -120,7 +121,7 @@ export class FakeRequest implements HttpRequest {
   readonly #headers: ReadonlyMap<string, string>;
   readonly #trailers: Readonly<Record<string, string>>;
   readonly #body: Buffer;
-  readonly #variables: Readonly<Record<string, string>>;
+  readonly #variables: ReadonlyMap<string, string>;
   readonly #subrequests: NonNullable<FakeRequestOptions['subrequests']>;
   readonly #state = new Map<object, unknown>();
 
@@ -139,7 +140,7 @@ export class FakeRequest implements HttpRequest {
     this.#headers = new Map(Object.entries({ host, ...headers }).map(([name, value]) => [name.toLowerCase(), value]));
     this.#trailers = options.trailers ?? {};
     this.#body = Buffer.from(body);
-    this.#variables = options.variables ?? {};
+    this.#variables = new Map(Object.entries(options.variables ?? {}));
     this.#subrequests = options.subrequests ?? {};
   }
 
@@ -157,8 +158,9 @@ export class FakeRequest implements HttpRequest {
     return Object.entries(this.#trailers);
   }
 
+  /** A variable of the test, or that of a server for what the request has: `uri`, `args`, `arg_x`, `http_x`, `cookie_x`, `remote_addr` and so on. */
   variable(name: string): string | undefined {
-    return this.assigned.get(name) ?? this.#variables[name];
+    return this.assigned.get(name) ?? this.#variables.get(name) ?? requestVariable(this, name);
   }
 
   async readBody(limit: number): Promise<Buffer> {

@@ -110,6 +110,18 @@ export class FakeConversation implements Conversation {
   }
 }
 
+/** Variables of a server that follow from the session itself. */
+const SESSION_VARIABLES: ReadonlyMap<string, (session: StreamSession) => string> = new Map(
+  Object.entries({
+    remote_addr: ({ connection }) => connection.remoteAddress,
+    remote_port: ({ connection }) => String(connection.remotePort),
+    server_addr: ({ connection }) => connection.localAddress,
+    server_port: ({ connection }) => String(connection.localPort),
+    protocol: ({ protocol }) => protocol,
+    status: ({ status }) => String(status),
+  }),
+);
+
 /** A session that notes what is done with it. */
 export class FakeSession implements StreamSession {
   readonly protocol: 'TCP' | 'UDP';
@@ -135,7 +147,7 @@ export class FakeSession implements StreamSession {
   chosen: string | undefined;
   readonly assigned = new Map<string, string>();
   readonly #endSteps: ((session: StreamSession) => void)[] = [];
-  readonly #variables: Readonly<Record<string, string>>;
+  readonly #variables: ReadonlyMap<string, string>;
   readonly #state = new Map<object, unknown>();
 
   constructor({ protocol = 'TCP', connection = {}, preread = '', variables = {}, scope }: FakeSessionOptions) {
@@ -144,11 +156,11 @@ export class FakeSession implements StreamSession {
     this.preread = typeof preread === 'string' ? Buffer.from(preread, 'latin1') : preread;
     this.bytesReceived = this.preread.length;
     this.scope = scope ?? (fakeScope({}) as unknown as StreamScope);
-    this.#variables = variables;
+    this.#variables = new Map(Object.entries(variables));
   }
 
   variable(name: string): string | undefined {
-    return this.assigned.get(name) ?? this.#variables[name];
+    return this.assigned.get(name) ?? this.#variables.get(name) ?? SESSION_VARIABLES.get(name)?.(this);
   }
 
   assign(variable: string, value: string): void {

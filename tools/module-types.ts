@@ -1,7 +1,7 @@
 /**
  * Writes the package `srv-module-types`: the declarations of the module contract, for authors who build a module where srv is not installed.
  *
- *     node dist/tools/module-types.js [folder]
+ *     node_modules/.bin/node dist/tools/module-types.js [folder]
  *
  * The folder is `dist/srv-module-types` by default. It is emptied first.
  */
@@ -13,7 +13,8 @@ import { findInstallation } from '../core/kernel/installation.js';
 const README = `# srv-module-types
 
 The types of srv's module contract, version ${CONTRACT_VERSION}: what a module imports as \`srv/module/…\` and \`srv/toolkit/…\`. There is no
-code in here; at run time these imports mean the srv that loads the module. In tsconfig.json:
+code in here; at run time these imports mean the srv that loads the module. \`srv/testing/…\` is not in here: tests run a server, and need srv itself.
+In tsconfig.json:
 
     "experimentalDecorators": true,
     "emitDecoratorMetadata": true,

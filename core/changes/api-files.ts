@@ -99,7 +99,7 @@ function recorder(directive: DirectiveData, { args, folders, errors }: Surroundi
     const hint = rejection(text, args.path(fixedPart(text), under), folders(), SERVING.has(directive.name));
     if (hint === undefined) return;
     const word = directive.args.find((candidate) => candidate.text.includes(text));
-    const message = `"${directive.name}" cannot name "${text}" through the API`;
+    const message = `"${directive.name}" cannot name "${text || word?.text}" through the API`;
     errors.add(errorAt(directive, message, word, hint));
   };
   return {

@@ -50,7 +50,7 @@ export interface Follower {
   /** Calls `step` when the requests are over that began before the last commit. */
   whenOver?(step: () => void): void;
   /** Closes connections whose request began before `time` (epoch milliseconds): worker_shutdown_timeout is over after a reload. */
-  cutOff?(time: number): void;
+  cutOff?(time: number): number;
   /** Ends everything now. Also after half a start, and after {@link quit}. */
   stop?(): void | Promise<void>;
 }

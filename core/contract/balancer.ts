@@ -111,6 +111,6 @@ export interface UpstreamScope<D extends Directives = Directives> {
   readonly engine: EngineName;
   readonly conf: Conf<D>;
   readonly directive: Directive;
-  /** Rejects the configuration at the directive called `place` in the block, or at the block. Throws. */
+  /** Rejects the configuration at the directive called `place` in the block, or at the block; in the hook `members` at the line. Throws. */
   fail(message: string, place?: string, hint?: string): never;
 }

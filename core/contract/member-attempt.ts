@@ -17,9 +17,12 @@ export interface MemberAttempt {
   readonly address: string;
   /** The connection was kept from an earlier request. False until `connected`. */
   readonly isReused: boolean;
-  /** Of the response; of an attempt that failed, that of its failure: 502, 504; of a connected session 200. 0: there is none yet. */
+  /**
+   * Of the response; of an attempt that failed, that of its failure: 502, 504; of a connected session 200. 0: there is none yet; at `end` none has
+   * come because the request was over before: its client has left, or something else has responded.
+   */
   readonly status: number;
-  /** Why it failed, in the words of the error log; empty: it did not, or not yet. */
+  /** Why it failed, in the words of the error log; empty: it did not, or not yet. A client that leaves makes no attempt fail. */
   readonly failure: string;
   /** Bytes. */
   readonly sent: number;

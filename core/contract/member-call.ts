@@ -12,7 +12,8 @@ export interface EngineMemberCall<Body> {
    * Responds as if a member had sent this: fields are hidden and rewritten as the location says, and variables such as `$upstream_http_x` have
    * them. For a call that no member is asked for, and for one that has failed or whose response was discarded.
    * @param head status line and field lines, each with its CRLF, and an empty line; bytes as latin1
-   * @param body closed by the engine. Its length is the Content-Length
+   * @param body closed by the engine. Its length is the Content-Length. Ranges of it are served if a `header` handler sets
+   *   `request.response.allowsRanges`, or with `force_ranges` of the location: the head here decides as that of a member does
    * @param keepsDate the client gets the Date of the head, as of a stored response it has to (RFC 9111, 4.2.3); else that of now, unless the
    *   location passes the field
    * @returns DONE @throws TypeError if the head is malformed

@@ -13,7 +13,8 @@ export function* defaultErrors(directives: Directives, args: AnyArgContext): Man
       void conf[key];
     } catch (error) {
       const [{ message, hint } = error as ManifestError] = configErrorsOf(error) ?? [];
-      yield new ManifestError(`default "${spec.default}" of directive "${spec.name ?? key}" is rejected: ${message}`, hint);
+      const empty = spec.default === '' ? `it is written as in a file: default: '""' is an empty text` : undefined;
+      yield new ManifestError(`default "${spec.default}" of directive "${spec.name ?? key}" is rejected: ${message}`, empty ?? hint);
     }
   }
 }

@@ -46,6 +46,11 @@ export class FormerModules {
     over();
   }
 
+  /** Names of modules that are still used. */
+  get names(): readonly string[] {
+    return [...this.#waiting].flatMap(({ modules }) => modules.map(({ name }) => name));
+  }
+
   /** Modules that are still used. {@link stop} is not called for them. */
   take(): readonly RunningModule[] {
     const waiting = [...this.#waiting];

@@ -249,9 +249,16 @@ export class Instance {
     await this.stop();
   }
 
-  /** Closes connections whose request began before `time` (epoch milliseconds). */
+  /** Closes connections whose request began before `time` (epoch milliseconds): `worker_shutdown_timeout` of a reload is over. */
   cutOff(time: number): void {
-    for (const follower of this.#followers) follower.cutOff?.(time);
+    const modules = this.#former.names;
+    const count = this.#followers.reduce((sum, follower) => sum + (follower.cutOff?.(time) ?? 0), 0);
+    if (count === 0) return;
+    const code = modules.length === 0 ? '' : `, which ran the old code of ${modules.map((name) => `"${name}"`).join(', ')}`;
+    this.options.log.write(
+      'warn',
+      `${count} requests or sessions that began before a reload were cut off after "worker_shutdown_timeout"${code}`,
+    );
   }
 
   /** Ends everything now. Never throws: what fails is logged. */

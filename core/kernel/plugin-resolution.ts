@@ -36,7 +36,7 @@ registerHooks({
       const other = NAME.test(file) ? CONTRACT.find((one) => existsSync(join(one[1], file))) : undefined;
       if (other !== undefined) throw new Error(`"${specifier}" is not part of the module contract: import "${other[0]}${file}"`);
       const names = globSync('**/*.js', { cwd: folder }).toSorted();
-      const meant = nearest(file, names, 2);
+      const meant = nearest(file, names, file.length > 'object.js'.length ? 2 : 1);
       const has = meant === undefined ? `, which has: ${names.join(', ')}` : `: did you mean "${prefix}${meant}"?`;
       throw new Error(`"${specifier}" is not part of the module contract${has}`);
     }

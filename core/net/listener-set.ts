@@ -65,8 +65,8 @@ export interface EngineListener extends Partial<ConnectionTaker> {
    * @param waitsForIdle see {@link GracefulEnd}
    */
   drain(waitsForIdle?: boolean): Promise<void>;
-  /** Closes the connections that have been at work since before `time` (epoch milliseconds). */
-  cutOff(time: number): void;
+  /** Closes the connections that have been at work since before `time` (epoch milliseconds). Returns how many. */
+  cutOff(time: number): number;
   /** Ends everything at once. */
   destroy(): void;
 }
@@ -77,8 +77,8 @@ export interface ApartWork {
   readonly size: number;
   /** No connection is left: what is under way ends, and nothing else begins. */
   close(): void;
-  /** Ends the requests that began before `time` (epoch milliseconds). */
-  cutOff(time: number): void;
+  /** Ends the requests that began before `time` (epoch milliseconds). Returns how many. */
+  cutOff(time: number): number;
 }
 
 /** The servers of an engine after a change. */
@@ -241,9 +241,11 @@ export class ListenerSet<S extends ListeningServer, L extends EngineListener> {
     }
   }
 
-  cutOff(time: number): void {
-    for (const listener of this.#all()) listener.cutOff(time);
-    this.apart?.cutOff(time);
+  /** Ends what has been under way since before `time` (epoch milliseconds). Returns how much. */
+  cutOff(time: number): number {
+    let count = this.apart?.cutOff(time) ?? 0;
+    for (const listener of this.#all()) count += listener.cutOff(time);
+    return count;
   }
 
   /** Accepts nothing more and lets connections and other work end. Resolves when nothing is left, or when the time is over. */

@@ -135,8 +135,8 @@ export abstract class ServerFollower<
     this.parts.generations.whenOver(step);
   }
 
-  cutOff(time: number): void {
-    this.listeners.cutOff(time);
+  cutOff(time: number): number {
+    return this.listeners.cutOff(time);
   }
 
   /** Accepts nothing more and lets what is under way end. Resolves when no connection is left, or when the time is over. */

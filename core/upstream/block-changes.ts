@@ -148,7 +148,8 @@ export class UpstreamBlockChanges {
   /** Other lines of the block may say how sources are asked. @throws ConfigError */
   #assertSources({ names, upstream }: UpstreamBlock, directive: Directive): void {
     if (!upstream.owned) return;
-    for (const { query } of names.values()) if (query?.kind === 'source') this.context.sources.of(directive, query.name);
+    for (const { query, directive: line } of names.values())
+      if (query?.kind === 'source') this.context.sources.of(directive, query.name, line);
   }
 
   /** Undefined: the method stays the same. @throws ConfigError */

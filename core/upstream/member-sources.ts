@@ -32,10 +32,10 @@ export class MemberSources {
     });
   }
 
-  /** @param block with the line @param source as the line names it @throws ConfigError */
-  of(block: Directive, source: string): ChosenSource {
+  /** @param block with the line @param source as the line names it @param line errors are reported there @throws ConfigError */
+  of(block: Directive, source: string, line: Directive = block): ChosenSource {
     for (const { name, hooks, members, reader } of this.#modules) {
-      const scope = scopeOf(block, reader, this.modules, this.engine);
+      const scope = scopeOf(block, reader, this.modules, this.engine, line);
       const given = called('members', name, scope, () => {
         const found = members(source, scope) ?? undefined;
         assertSource(found);
@@ -44,7 +44,8 @@ export class MemberSources {
       if (given === undefined) continue;
       return { module: name, owner: hooks, key: given.key, follow: (take) => given.follow(take) };
     }
-    throw errorAt(block, `unknown source "${source}" in "members_from"`, block.args[0], hintFor(source));
+    const word = line.args.find(({ text }) => text.startsWith('members_from='));
+    throw errorAt(line, `unknown source "${source}" in "members_from"`, word, hintFor(source));
   }
 }
 

@@ -84,18 +84,22 @@ function stepOf(
   if (directive === undefined) return { id, before, entry: undefined, members: [] };
   assertSupported(directive, block.method);
   const entry = ServerEntry.read(directive, context);
-  if (entry.query !== undefined) assertFollowed(entry.query, block, after, context);
+  if (entry.query !== undefined) assertFollowed(entry.query, directive, { block, after, context });
   if (before !== undefined && isSameServer(before.directive, directive)) return { id, before, entry, members: undefined };
   const members = block.upstream.owned ? entry.lookUp(context, block) : entry.lookInto(block.upstream, pending, records);
   return members instanceof Promise ? members.then((found) => ({ id, before, entry, members: found })) : { id, before, entry, members };
 }
 
 /** @throws ConfigError where the upstream cannot have a line whose members are found */
-function assertFollowed(query: NameQuery, block: UpstreamBlock, after: Tree, { sources }: LineContext): void {
+function assertFollowed(
+  query: NameQuery,
+  line: Directive,
+  { block, after, context }: { readonly block: UpstreamBlock; readonly after: Tree; readonly context: LineContext },
+): void {
   const upstream = after.byId(block.directive.id)!;
   if (query.kind !== 'source') return assertResolvable(upstream, after.parentOf(upstream.id), block.zone !== undefined);
   assertShared(upstream, block.zone !== undefined);
-  if (block.upstream.owned) sources.of(upstream, query.name);
+  if (block.upstream.owned) context.sources.of(upstream, query.name, line);
 }
 
 /** @throws ConfigError for a parameter that the balancing method knows nothing of */

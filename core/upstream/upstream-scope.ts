@@ -7,15 +7,16 @@ import type { Directives } from '../contract/spec.js';
 import type { Directive } from '../contract/tree.js';
 import type { UpstreamEngine } from './upstream-engine.js';
 
-/** An `upstream` block as a module is shown it. @param reader of the module's directives */
+/** An `upstream` block as a module is shown it. @param reader of the module's directives @param line that it is asked for, or the block */
 export function scopeOf(
   block: Directive,
   reader: ConfReader<Directives>,
   modules: Change['modules'],
   { name: engine, context }: UpstreamEngine,
+  line = block,
 ): UpstreamScope {
   const conf = reader.read({ context, block: block.block }, undefined, modules.argsOf(engine));
-  return { name: block.args[0]?.text ?? '', engine, conf, directive: block, fail: failAt(block) };
+  return { name: block.args[0]?.text ?? '', engine, conf, directive: block, fail: failAt(block, line) };
 }
 
 /** Calls a hook of a module. Exceptions other than errors of the configuration become an error of the block. @throws ConfigError */
@@ -29,8 +30,8 @@ export function called<T>(hook: keyof HttpModule, module: string, scope: Upstrea
 }
 
 const failAt =
-  (block: Directive): UpstreamScope['fail'] =>
+  (block: Directive, asked: Directive): UpstreamScope['fail'] =>
   (message, place, hint) => {
-    const line = place === undefined ? undefined : ownDirectives(block.block!, place)[0];
-    throw errorAt(line ?? block, message, undefined, hint);
+    const line = place === undefined || place === asked.name ? asked : ownDirectives(block.block!, place)[0];
+    throw errorAt(line ?? asked, message, undefined, hint);
   };

@@ -228,6 +228,13 @@ for (const load of [`include conf/api.conf; ${LOAD}`, `${LOAD} include conf/api.
     t.is(code, 0, stderr);
   });
 
+for (const source of ['consul:x', 'file:'])
+  test(`errors of a source are reported at its line: ${source}`, async (t) => {
+    const lines = ['zone a 64k;', 'server 127.0.0.1:1;', 'server b members_from=file:/x;', `server c members_from=${source};`];
+    const { stderr } = await check(t, `${LOAD} events {} http { upstream a {\n${lines.join('\n')}\n} }`);
+    t.regex(stderr, /srv\.conf:5:\d+\n/);
+  });
+
 test('a source that no module has is reported, also beside the member API', async (t) => {
   const { code, stderr } = await check(
     t,

@@ -110,6 +110,12 @@ const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason
     '',
   ],
   [
+    'an empty default',
+    { manifest: `directives: { greet: { in: ['http'], args: text(), default: '' } }` },
+    'default "" of directive "greet" is rejected: default of directive "greet": unexpected ";"',
+    `it is written as in a file: default: '""' is an empty text`,
+  ],
+  [
     'a default with an unknown variable',
     {
       manifest: `directives: { greet: { in: ['http'], args: template(), default: '$nobody' } }`,

@@ -321,3 +321,27 @@ test('a space of the key-value store has keys of its own, and what is watched is
   t.is(pairs.get('other'), '2');
   t.throws(() => pairs.space('a/b'), { instanceOf: RangeError });
 });
+
+test('a request has the variables that follow from it, unless the test has others', (t) => {
+  const headers = { 'X-Name': 'ada', Cookie: 'a=1; id=5' };
+  const connection = { remoteAddress: '10.0.0.9', secure: true };
+  const request = fakeRequest({ method: 'PUT', uri: '/a', args: 'x=1&y=2', headers, connection, variables: { host: 'other' } });
+  const expected = {
+    uri: '/a',
+    args: 'x=1&y=2',
+    is_args: '?',
+    request_uri: '/a?x=1&y=2',
+    request: 'PUT /a?x=1&y=2 HTTP/1.1',
+    arg_y: '2',
+    arg_z: undefined,
+    http_x_name: 'ada',
+    cookie_id: '5',
+    remote_addr: '10.0.0.9',
+    scheme: 'https',
+    host: 'other',
+    toString: undefined,
+  };
+  for (const [name, value] of Object.entries(expected)) t.is(request.variable(name), value, name);
+  request.rewrite('/b', '');
+  t.is(`${request.variable('uri')}${request.variable('is_args')}`, '/b');
+});

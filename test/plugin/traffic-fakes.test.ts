@@ -80,6 +80,8 @@ const knock: StreamHandler = (session) => {
 
 test('a session notes what a handler does with it', (t) => {
   const session = fakeSession({ preread: 'se', variables: { remote_addr: '10.0.0.9' } });
+  t.is(session.variable('protocol'), 'TCP');
+  t.is(session.variable('acme'), undefined);
   t.is(knock(session), AGAIN);
   session.preread = Buffer.from('ses');
   t.is(knock(session), DECLINED);

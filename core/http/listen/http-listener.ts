@@ -65,8 +65,10 @@ export class HttpListener extends ConnectionListener<Connection> implements TlsI
   }
 
   /** Closes the connections whose request began before `time` (epoch milliseconds). */
-  cutOff(time: number): void {
-    for (const connection of this.connections) if (connection.oldestRequest < time) connection.socket.destroy();
+  cutOff(time: number): number {
+    const old = [...this.connections].filter(({ oldestRequest }) => oldestRequest < time);
+    for (const { socket } of old) socket.destroy();
+    return old.length;
   }
 
   onHandshake(isReused: boolean): void {

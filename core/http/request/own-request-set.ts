@@ -34,7 +34,9 @@ export class OwnRequestSet implements ApartWork {
     this.#isClosed = true;
   }
 
-  cutOff(time: number): void {
-    for (const request of this.#underWay) if (request.began < time) request.cancel();
+  cutOff(time: number): number {
+    const old = [...this.#underWay].filter(({ began }) => began < time);
+    for (const request of old) request.cancel();
+    return old.length;
   }
 }

@@ -38,8 +38,10 @@ export class StreamListener extends ConnectionListener<TcpClient> implements Eng
     this.variables = variables;
   }
 
-  cutOff(time: number): void {
-    for (const client of this.connections) if (client.startTime < time) client.socket.destroy();
+  cutOff(time: number): number {
+    const old = [...this.connections].filter(({ startTime }) => startTime < time);
+    for (const { socket } of old) socket.destroy();
+    return old.length;
   }
 
   serve(connection: AcceptedConnection): SocketUser {

@@ -54,8 +54,10 @@ export class UdpStreamListener implements DatagramServer, EngineListener, Sessio
     return this.#listener.drain();
   }
 
-  cutOff(time: number): void {
-    for (const client of this.connections) if (client.startTime < time) client.cutOff();
+  cutOff(time: number): number {
+    const old = [...this.connections].filter(({ startTime }) => startTime < time);
+    for (const client of old) client.cutOff();
+    return old.length;
   }
 
   destroy(): void {
