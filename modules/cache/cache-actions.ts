@@ -2,6 +2,7 @@
 import { ApiError } from '../../core/contract/control.js';
 import type { CacheZone } from './cache-zone.js';
 import { digest } from './entry-names.js';
+import { purgeKey } from './query-alias.js';
 import type { PurgeKind } from './purge-list.js';
 import type { Purges } from './purges.js';
 
@@ -94,7 +95,7 @@ export async function purge(zone: CacheZone, purges: Purges, params: PurgeParams
   const text = asBytes(params.text);
   if (dryRun) return null;
   if (kind === 'key' && !isSoft) {
-    const removed = await zone.purge(digest(text)).catch(() => undefined);
+    const removed = await purgeKey(zone, text).catch(() => undefined);
     if (removed !== undefined) return removed ? 1 : 0;
     // The file cannot be removed: it is not used.
   }

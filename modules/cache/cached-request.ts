@@ -7,6 +7,7 @@ import { systemErrorText } from '../../core/contract/system-error.js';
 import { conditionalStatus } from '../../core/toolkit/conditions.js';
 import type { CacheStatus } from './cache-figures.js';
 import type { CacheZone, Moment } from './cache-zone.js';
+import { isTrue } from './conditions.js';
 import type { CacheConf, StaleCase } from './directives.js';
 import type { EntryFile, StoredHead } from './entry-file.js';
 import { isUsable, isUsableForNow, isUsableOnError, type CachingRules, type Judgement, type Received, type Validity } from './rules.js';
@@ -20,12 +21,14 @@ import {
   join,
   missingSpan,
   parsePart,
+  rangeFor,
   Slice,
   storedPart,
   wantedSpan,
   type Part,
   type ByteSpan,
 } from './rfc9111/partial.js';
+import { findPlace, makePlace, ownPlace, ruleName, type EntryPlace } from './query-alias.js';
 import { digest, randomSeed, variantOf } from './entry-names.js';
 import { factsOf, fieldIn, isSameBody, tagsOf } from './stored-response.js';
 import { NO_TERMS, type RequestTerms } from './rfc9111/request-terms.js';
@@ -56,8 +59,8 @@ const STATE = {};
 /** A request with a cache: from the look into it to the storing of what a member has sent. */
 export class CachedRequest {
   status: CacheStatus | undefined = undefined;
-  /** Names of the file for the key, and of the one that the response is in: another one for a variant. */
-  readonly #name: string;
+  /** The file for the key, and the name of the one that the response is in: another one for a variant. */
+  #place: EntryPlace;
   #variantName: string;
   /** See {@link StoredHead.seed}; empty: there is no file of the key. */
   #seed = '';
@@ -99,7 +102,8 @@ export class CachedRequest {
     readonly key: string,
     private readonly log: Log,
   ) {
-    this.#name = this.#variantName = digest(key);
+    this.#place = ownPlace(key);
+    this.#variantName = this.#place.name;
     request.set(STATE, this);
   }
 
@@ -112,6 +116,7 @@ export class CachedRequest {
     if (ready !== undefined) await ready;
     const isBackground = starter !== undefined;
     if (!isBackground) this.#terms = plan.rules.terms(request);
+    if (plan.rules.readsQueries) await this.#findPlace();
     const uses = zone.use(this.#name, request.startTime);
     if (isTrue(conf.cache_bypass, request)) {
       this.#forwarded = 'bypass';
@@ -130,6 +135,20 @@ export class CachedRequest {
       return this.#toMember();
     }
     return conf.cache_lock ? this.#behindLock() : this.#toMember();
+  }
+
+  get #name(): string {
+    return this.#place.name;
+  }
+
+  /** The query may count only in part (No-Vary-Search). */
+  async #findPlace(): Promise<void> {
+    const { request, zone, key } = this;
+    try {
+      this.#place = (await findPlace(zone, key, request.args)) ?? this.#place;
+    } catch (error) {
+      this.log.write('crit', `cache "${zone.name}" cannot be read (${systemErrorText(error)})`, request);
+    }
   }
 
   async #withStored(stored: StoredHead, isBackground: boolean): Promise<Result> {
@@ -230,7 +249,8 @@ export class CachedRequest {
 
   /** The stored response for the key, and of a response that varies the one for the fields of the request. */
   async #open(): Promise<void> {
-    const { zone, request, key } = this;
+    const { zone, request } = this;
+    const { key } = this.#place;
     try {
       this.#variantName = this.#name;
       this.#file = await zone.open(this.#name, key);
@@ -255,7 +275,7 @@ export class CachedRequest {
 
   /** Of the file for another variant than that in the file of the key. */
   #nameOf(variant: string): string {
-    return digest(`${this.key}\n${this.#seed}\n${variant}`);
+    return digest(`${this.#place.key}\n${this.#seed}\n${variant}`);
   }
 
   /** Goes on to a member, which gets no conditions of the client. */
@@ -399,7 +419,8 @@ export class CachedRequest {
   }
 
   #store(response: MemberResponse, received: Received, judgement: Judgement): void {
-    const { request, zone, key, log, plan } = this;
+    const { request, zone, log, plan } = this;
+    const { key } = this.#place;
     const { rules } = plan;
     const part = rules.storesParts && response.status === 206 ? parsePart(response) : undefined;
     if (part === 'invalid') return;
@@ -429,8 +450,10 @@ export class CachedRequest {
     const joined = part && file && join(file, part, entry, body);
     // It is read while this is stored.
     this.#file = undefined;
-    this.storing = zone
-      .write(name, this.#since ?? zone.moment, { ...entry, head: joined?.head ?? entry.head }, joined?.body ?? body)
+    const since = this.#since ?? zone.moment;
+    const whole = { ...entry, head: joined?.head ?? entry.head };
+    this.storing = this.#newPlace(response, since)
+      .then((place) => zone.write(place?.name ?? name, since, { ...whole, key: place?.key ?? key }, joined?.body ?? body))
       .catch((error: unknown) => {
         const level = error instanceof MalformedBody ? 'info' : 'crit';
         log.write(level, `the response is not stored in cache "${zone.name}" (${systemErrorText(error)})`, request);
@@ -440,6 +463,17 @@ export class CachedRequest {
         this.#isStoring = false;
         this.#release();
       });
+  }
+
+  /** The place of a response with another rule for its query than those before. Undefined: where it was looked for. */
+  async #newPlace(response: MemberResponse, since: Moment): Promise<EntryPlace | undefined> {
+    const { zone, key, plan, request } = this;
+    const rule = plan.rules.readsQueries ? (response.header('no-vary-search') ?? '') : '';
+    if (rule === this.#place.rule) return undefined;
+    const place = rule === '' ? undefined : await makePlace(zone, since, key, request.args, rule);
+    if (place !== undefined || this.#place.rule === '') return place;
+    await zone.remove(ruleName(key));
+    return ownPlace(key);
   }
 
   /** The request is over. */
@@ -461,20 +495,4 @@ export class CachedRequest {
     this.#file?.close();
     this.#file = undefined;
   }
-}
-
-/** One of the texts is neither empty nor `0`. */
-export function isTrue(conditions: { readonly conditions: readonly Template[] } | undefined, request: HttpRequest): boolean {
-  if (conditions === undefined) return false;
-  return conditions.conditions.some((template) => {
-    const text = template.of(request);
-    return text !== '' && text !== '0';
-  });
-}
-
-/** The range that a request is for, of what is stored. Undefined: the whole, also if the client has a part of another body. */
-function rangeFor(request: HttpRequest, { etag }: StoredHead): string | undefined {
-  const condition = request.header('if-range');
-  if (request.method !== 'GET' || (condition !== undefined && (condition !== etag || !isStrong(etag)))) return undefined;
-  return request.header('range');
 }

@@ -14,6 +14,7 @@ export const nginxRules: CachingRules = {
   invalidates: false,
   storesHeads: true,
   storesParts: false,
+  readsQueries: false,
   errors: new Set(),
   keepsDate: false,
   modifiedSince: 'exact',

@@ -45,6 +45,8 @@ export interface CachingRules {
   readonly storesHeads: boolean;
   /** Parts of responses are stored, and joined. */
   readonly storesParts: boolean;
+  /** No-Vary-Search counts. */
+  readonly readsQueries: boolean;
   /** Statuses in whose place a response may be stale by itself (stale-if-error). */
   readonly errors: ReadonlySet<number>;
   /** Clients get the Date of a stored response. */

@@ -15,10 +15,12 @@ import { CacheFigures } from './cache-figures.js';
 import { purge, showEntry, showZone, type PurgeParams, type ShownEntry, type ShownZone } from './cache-actions.js';
 import { CacheManager } from './cache-manager.js';
 import { CacheZone } from './cache-zone.js';
-import { CachedRequest, isTrue, type CachePlan } from './cached-request.js';
+import { isTrue } from './conditions.js';
+import { CachedRequest, type CachePlan } from './cached-request.js';
 import { CACHE_NAMES, cacheDirectives, type AllCacheDirectives, type CacheConf, type CachePath } from './directives.js';
 import { noZone, Purges } from './purges.js';
 import { digest } from './entry-names.js';
+import { purgeKey } from './query-alias.js';
 import { Invalidation, isUnsafe } from './rfc9111/invalidation.js';
 import { nginxRules } from './nginx-rules.js';
 import { rfc9111Rules } from './rfc9111/rfc9111-rules.js';
@@ -121,9 +123,9 @@ export class HttpCache implements HttpModule {
       return 500;
     }
     const key = plan.key.of(request);
-    if (isTrue(plan.conf.cache_purge, request)) return this.#purge(zone, key);
+    if (isTrue(plan.conf.cache_purge, request)) return this.#purge(plan, zone, key);
     if (plan.rules.invalidates && isUnsafe(request.method)) {
-      request.set(INVALIDATION, new Invalidation(request, key, (one) => zone.purge(digest(one)), this.log));
+      request.set(INVALIDATION, new Invalidation(request, key, (one) => purgeKey(zone, one), this.log));
       return DECLINED;
     }
     if (!plan.methods.has(request.method) || isFat(request) || beginsTooLate(request, plan.conf.cache_max_range_offset)) return DECLINED;
@@ -134,10 +136,10 @@ export class HttpCache implements HttpModule {
   }
 
   /** `proxy_cache_purge`: 204, or 404 if nothing is stored with the key. */
-  async #purge(zone: CacheZone, key: string): Promise<Result> {
+  async #purge(plan: CachePlan, zone: CacheZone, key: string): Promise<Result> {
     if (key.endsWith('*')) return (await this.#purges.purgePrefix(zone.name, key.slice(0, -1))) ? 204 : 500;
     try {
-      return (await zone.purge(digest(key))) ? 204 : 404;
+      return (await (plan.rules.readsQueries ? purgeKey(zone, key) : zone.purge(digest(key)))) ? 204 : 404;
     } catch (error) {
       this.log.write('crit', `cache "${zone.name}" cannot be purged (${systemErrorText(error)})`);
       return 500;

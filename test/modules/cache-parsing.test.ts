@@ -7,6 +7,7 @@ import { parseDate } from '../../modules/cache/rfc9111/dates.js';
 import { parseDictionary } from '../../modules/cache/rfc9111/dictionary.js';
 import { freshenedLines, linesOf, storedLines, textOf, type Line } from '../../modules/cache/rfc9111/fields.js';
 import { referredKeys } from '../../modules/cache/rfc9111/invalidation.js';
+import { normalQuery, parseNoVarySearch } from '../../modules/cache/rfc9111/no-vary-search.js';
 import { contains, missingSpan, parseContentRange, union, wantedSpan } from '../../modules/cache/rfc9111/partial.js';
 import { NO_TERMS, requestTerms } from '../../modules/cache/rfc9111/request-terms.js';
 import { selectingValue } from '../../modules/cache/rfc9111/selection.js';
@@ -223,4 +224,29 @@ test('ranges and Content-Range', (t) => {
   t.deepEqual(parseContentRange('bytes 2-4/10'), { start: 2, end: 5, total: 10 });
   for (const value of ['bytes 4-2/10', 'bytes 0-10/10', 'bytes 0-1/*', 'bytes */10', 'items 0-1/2', '', undefined])
     t.is(parseContentRange(value), undefined, value);
+});
+
+test('No-Vary-Search: malformed fields have no effect, and a query in its one form stays as it is', (t) => {
+  for (const value of [
+    '',
+    'params=utm',
+    'params=?0',
+    'key-order=1',
+    'except=("a")',
+    'params=("a"), except=("b")',
+    'params=(a)',
+    'params=',
+    undefined,
+  ])
+    t.is(parseNoVarySearch(value), undefined, value);
+  const query = array(tuple(token, token)).map((list) => list.map(([name, value]) => `${name}=${value}`).join('&'));
+  const values = constantFrom('params', 'key-order', 'params, except=("a" "b")', 'params=("a" "b"), key-order');
+  assert(
+    property(query, values, (text, value) => {
+      const variance = parseNoVarySearch(value);
+      t.truthy(variance);
+      const normal = variance && normalQuery(text, variance);
+      t.is(variance && normalQuery(normal ?? '', variance), normal);
+    }),
+  );
 });

@@ -1,5 +1,5 @@
 /** Parts of responses (RFC 9111, 3.3 and 3.4; RFC 9110, 14). */
-import type { BodySource, MemberResponse } from '../../../core/contract/http.js';
+import type { BodySource, HttpRequest, MemberResponse } from '../../../core/contract/http.js';
 import type { EntryFile, StoredHead } from '../entry-file.js';
 
 /** Bytes from `start` to before `end`. */
@@ -49,6 +49,13 @@ export function wantedSpan(field: string | undefined, total: number): ByteSpan |
   const start = first === '' ? Math.max(0, total - Number(last)) : Number(first);
   const end = first === '' || last === '' ? total : Math.min(total, Number(last) + 1);
   return start < end ? { start, end } : undefined;
+}
+
+/** The range that a request is for, of what is stored. Undefined: the whole, also if the client has a part of another body. */
+export function rangeFor(request: HttpRequest, { etag }: StoredHead): string | undefined {
+  const condition = request.header('if-range');
+  if (request.method !== 'GET' || (condition !== undefined && (condition !== etag || !isStrong(etag)))) return undefined;
+  return request.header('range');
 }
 
 export function contains(outer: ByteSpan, inner: ByteSpan): boolean {

@@ -15,6 +15,7 @@ export const rfc9111Rules: CachingRules = {
   invalidates: true,
   storesHeads: false,
   storesParts: true,
+  readsQueries: true,
   errors: new Set([500, 502, 503, 504]),
   keepsDate: true,
   modifiedSince: 'before',

@@ -1,4 +1,4 @@
-/** Parts of responses (RFC 9111, 3.3 and 3.4; RFC 9110, 14). */
+/** Parts of responses (RFC 9111, 3.3 and 3.4; RFC 9110, 14), and parts of queries (No-Vary-Search). */
 import { asked, first, row, still, stored, validated, type Row, type Step } from './row.js';
 
 const HOUR = 'Cache-Control: max-age=3600';
@@ -130,5 +130,92 @@ export const partialRows: readonly Row[] = [
     'several ranges are cut from the whole',
     range('0-1,3-4', { ...whole(HOUR), gets: 206, sent: ['!Range'] }),
     stored(range('5-6', { gets: 206, hasBody: '56' })),
+  ),
+
+  row(
+    'No-Vary-Search',
+    'params: an argument that does not count',
+    { path: '?a=1&utm=x', ...first(HOUR, 'No-Vary-Search: params=("utm")') },
+    stored({ path: '?utm=y&a=1', has: ['No-Vary-Search: params=("utm")'] }),
+    still({ path: '?a=1' }),
+  ),
+  row(
+    'No-Vary-Search',
+    'params: an argument that counts',
+    { path: '?a=1&utm=x', ...first(HOUR, 'No-Vary-Search: params=("utm")') },
+    stored({ path: '?a=1&utm=y' }),
+    asked({ path: '?a=2&utm=x' }),
+  ),
+  row(
+    'No-Vary-Search',
+    'params: the order counts',
+    { path: '?a=1&b=2', ...first(HOUR, 'No-Vary-Search: params=("utm")') },
+    stored({ path: '?a=1&b=2&utm' }),
+    asked({ path: '?b=2&a=1' }),
+  ),
+  row(
+    'No-Vary-Search',
+    'key-order: the order does not count',
+    { path: '?a=1&b=2', ...first(HOUR, 'No-Vary-Search: key-order') },
+    stored({ path: '?b=2&a=1' }),
+    asked({ path: '?b=2' }),
+  ),
+  row(
+    'No-Vary-Search',
+    'params of any name',
+    { path: '?a=1', ...first(HOUR, 'No-Vary-Search: params') },
+    stored({ path: '?b=2' }),
+    still(),
+  ),
+  row(
+    'No-Vary-Search',
+    'except',
+    { path: '?a=1&b=2', ...first(HOUR, 'No-Vary-Search: params, except=("a")') },
+    stored({ path: '?c=3&a=1' }),
+    asked({ path: '?a=2&b=2' }),
+  ),
+  row(
+    'No-Vary-Search',
+    'encoded arguments are the same',
+    { path: '?a=%41', ...first(HOUR, 'No-Vary-Search: params=("utm")') },
+    stored({ path: '?%61=A&utm=1' }),
+  ),
+  row(
+    'No-Vary-Search',
+    'a malformed field is ignored',
+    { path: '?a=1&utm=x', ...first(HOUR, 'No-Vary-Search: params=utm') },
+    asked({ path: '?a=1&utm=y' }),
+    still({ path: '?a=1&utm=x' }),
+  ),
+  row(
+    'No-Vary-Search',
+    'except without params is ignored',
+    { path: '?a=1&b=2', ...first(HOUR, 'No-Vary-Search: except=("a")') },
+    asked({ path: '?a=1' }),
+  ),
+  row(
+    'No-Vary-Search',
+    'a response without the field ends the rule',
+    { path: '?a=1&utm=x', ...first(HOUR, 'No-Vary-Search: params=("utm")') },
+    stored({ path: '?a=1&utm=y' }),
+    asked({ path: '?a=2&utm=x', fields: [HOUR] }),
+    stored({ path: '?a=2&utm=x', fields: [HOUR] }),
+    asked({ path: '?a=2&utm=z', fields: [HOUR] }),
+  ),
+  row(
+    'No-Vary-Search',
+    'POST removes the responses of a path',
+    { path: '?a=1&utm=x', ...first(HOUR, 'No-Vary-Search: params=("utm")') },
+    stored({ path: '?a=1&utm=y' }),
+    asked({ method: 'POST', path: '?a=1&utm=z' }),
+    asked({ path: '?a=1&utm=x', fields: [HOUR] }),
+  ),
+  row(
+    'No-Vary-Search',
+    'Vary as well',
+    { path: '?utm=x', asks: ['Foo: 1'], ...first(HOUR, 'Vary: Foo', 'No-Vary-Search: params=("utm")') },
+    stored({ path: '?utm=y', asks: ['Foo: 1'] }),
+    asked({ path: '?utm=x', asks: ['Foo: 2'] }),
+    stored({ path: '?utm=z', asks: ['Foo: 2'] }),
   ),
 ];

@@ -48,7 +48,7 @@ export class Play {
     const step = row.steps[at] ?? {};
     if (step.after !== undefined) await new Promise((resolve) => setTimeout(resolve, step.after));
     let failures: string[] = [];
-    for (const deadline = Date.now() + 3000; ;) {
+    for (const deadline = Date.now() + 10_000; ;) {
       const before = this.#requests(row).length;
       const response = await get(port, this.#path(row, step), {
         method: step.method ?? 'GET',

@@ -18,7 +18,7 @@ export function behaviourTable(): string {
   }
   const sections = [...bySection].toSorted(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }));
   const lines = sections.map(([rule, texts]) => `| ${rule.replace(' ', ', ')} | ${texts.join('<br>')} |`);
-  return ['| RFC | Request, or response of the member → second response |', '| --- | --- |', ...lines].join('\n');
+  return ['| RFC or draft | Request, or response of the member → second response |', '| --- | --- |', ...lines].join('\n');
 }
 
 function outcomeOf({ steps }: Row): string {
