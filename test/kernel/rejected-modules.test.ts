@@ -1,8 +1,10 @@
 /** Memory of modules is released when their configuration is rejected. */
 import test, { type ExecutionContext } from 'ava';
+import { ModuleStorages } from '../../core/changes/module-storage.js';
 import { ConfigError } from '../../core/config/errors.js';
 import { parseText } from '../../core/config/parser.js';
 import { IdSource } from '../../core/config/tree.js';
+import { ChannelHub, MasterChannels, WorkerChannels } from '../../core/kernel/channel-hub.js';
 import { checkParsed } from '../../core/kernel/check-configuration.js';
 import { findInstallation } from '../../core/kernel/installation.js';
 import { Instance, type PreparedChange } from '../../core/kernel/instance.js';
@@ -10,6 +12,8 @@ import { ModuleZones } from '../../core/kernel/module-zones.js';
 import { ErrorLog } from '../../core/log/error-log.js';
 import { AppendedLogFiles } from '../../core/log/log-files.js';
 import { LogFiles } from '../../core/contract/log-files.js';
+import type { Storage } from '../../core/contract/storage.js';
+import { FakeStorage } from '../../testing/storage.js';
 import { ZoneSet, type ZoneShare } from '../../core/zone/zone-set.js';
 import { plugin } from '../harness/plugins.js';
 import { tempFolder, writeInto } from '../harness/temp.js';
@@ -24,6 +28,17 @@ interface Thread {
   error: ConfigError | undefined;
 }
 
+/** Modules have stored nothing. */
+class EmptyStorages extends ModuleStorages {
+  constructor() {
+    super(() => undefined);
+  }
+
+  override of(): Storage {
+    return new FakeStorage();
+  }
+}
+
 /** The main thread, or a worker, of a server without engines. */
 function thread(t: ExecutionContext, prefix: string, worker = -1): Thread {
   const files = new AppendedLogFiles();
@@ -35,6 +50,8 @@ function thread(t: ExecutionContext, prefix: string, worker = -1): Thread {
   const moduleZones = new ModuleZones({ zones, clock: { now: 0 }, worker, workers: 1 });
   instance.services.provide(LogFiles, files);
   instance.services.provide(ModuleZones, moduleZones);
+  instance.services.provide(ChannelHub, worker < 0 ? new MasterChannels(() => Promise.resolve()) : new WorkerChannels(() => undefined));
+  instance.services.provide(ModuleStorages, new EmptyStorages());
   const made: Thread = { zones, instance, error: undefined };
   instance.follow(moduleZones);
   instance.follow({
