@@ -34,7 +34,9 @@ const SERVED = new Set(['root', 'alias']);
 const LOGS = new Set(['error_log', 'access_log', 'api_audit_log', 'ssl_key_log', 'proxy_ssl_key_log']);
 /** Directives whose first argument is a file that the server reads. Their relative paths are under the folder of the configuration file. */
 export const READ_FILES =
-  /^(?:(?:proxy_|grpc_)?ssl_(?:certificate|certificate_key|trusted_certificate|client_certificate|crl|dhparam|session_ticket_key|password_file|stapling_file)|auth_basic_user_file|api_(?:tokens|client_certificate|user_file))$/;
+  /^(?:(?:proxy_|grpc_)?ssl_(?:certificate|certificate_key|trusted_certificate|client_certificate|crl|dhparam|session_ticket_key|password_file|stapling_file)|auth_basic_user_file|captcha_(?:redirect_uri|text)_file|api_(?:tokens|client_certificate|user_file))$/;
+/** Names a file that is read, in any directive: `captcha_secret file=…`. */
+const PARAMETER = 'file=';
 const DEFAULT_ACCESS_LOG = 'logs/access.log';
 /** By directive, the folder without it. */
 const TEMPORARY_FOLDERS: Readonly<Record<string, string>> = {
@@ -79,6 +81,7 @@ function collect(directives: readonly DirectiveData[], folders: Folders, found: 
     if (path !== undefined && (Object.hasOwn(TEMPORARY_FOLDERS, name) || CACHE_FOLDERS.has(name)))
       found.folders.add(resolve(folders.prefix, path));
     if (path !== undefined && READ_FILES.test(name) && isNamed(path)) found.read.add(resolve(folders.conf, path));
+    for (const { text } of args) if (text.startsWith(PARAMETER)) found.read.add(resolve(folders.conf, text.slice(PARAMETER.length)));
     if (name === 'listen' && path?.startsWith('unix:') === true) found.sockets.add(resolve(folders.prefix, path.slice(5)));
     if (path !== undefined && SERVED.has(name) && isNamed(path)) found.served.set(resolve(folders.prefix, path), name);
     if (block === undefined) continue;

@@ -15,6 +15,8 @@ import { RunningModules } from '../../core/kernel/running-modules.js';
 import { STANDARD_MODULES } from '../../core/kernel/standard-modules.js';
 import { ErrorLog } from '../../core/log/error-log.js';
 import { AppendedLogFiles } from '../../core/log/log-files.js';
+import { ModuleZones } from '../../core/kernel/module-zones.js';
+import { ZoneSet } from '../../core/zone/zone-set.js';
 import { tempFolder } from '../harness/temp.js';
 
 const installation = findInstallation();
@@ -37,6 +39,8 @@ class Modules {
     const role = plane === 'data' ? 'master' : 'control';
     const instance = new Instance({ role, worker: -1, installation, prefix, confFolder: prefix, log, validates: true });
     instance.services.provide(LogFiles, files);
+    const zones = new ModuleZones({ zones: new ZoneSet('create'), clock: { now: 0 }, worker: -1, workers: 1 });
+    if (plane === 'data') instance.services.provide(ModuleZones, zones);
     const { directives } = parseText(ALL, { ids: new IdSource(), file: 'srv.conf' });
     const { modules, errors } = await instance.modulesFor(ConfigTree.fromData(directives));
     t.deepEqual(errors, []);
