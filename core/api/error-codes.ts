@@ -278,8 +278,8 @@ export const ERROR_CODES = {
   },
   StoreUnavailable: {
     status: 503,
-    meaning: 'The data folder was removed or is not writable; nothing was changed.',
-    remedy: 'See the error log; restore the folder, or restart.',
+    meaning: 'The data folder was removed or is not writable, or Redis is away. `text` says whether something was changed.',
+    remedy: 'See the error log; restore the folder, or restart. Wait for Redis: the node connects by itself.',
   },
   SharedPoolExhausted: {
     status: 507,

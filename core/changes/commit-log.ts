@@ -13,6 +13,8 @@ import { ApiError } from '../contract/control.js';
 export interface LogVersion {
   readonly epoch: number;
   readonly number: number;
+  /** Random number of the last entry, in a log that may lose entries and get others of the same numbers. */
+  readonly mark?: number;
 }
 
 /** A change on its way into the log. */
@@ -30,7 +32,16 @@ export interface LogEntry<Content> {
   readonly node: string;
   /** Epoch milliseconds. */
   readonly at: number;
+  /** See {@link LogVersion.mark}. */
+  readonly mark?: number;
   readonly content: Content;
+}
+
+/** Facts about an entry of this node in a log where it need not follow the base. */
+export interface Appended<Content> {
+  /** Entries between the base and this one, to be applied before it. */
+  readonly before: readonly LogEntry<Content>[];
+  readonly mark: number;
 }
 
 /** Result of all entries up to a version. */
@@ -54,13 +65,17 @@ export interface CommitLog<Content, State> {
   /**
    * Appends entries, all or none.
    * @param base the version that this node has applied: the entries follow it
-   * @param keep writes them into the store of this node under their numbers, in one transaction. Called once, when the order is decided; the log of
+   * @param keep writes them into the store of this node under their numbers, in one transaction. Called at most once, when the order is decided; the log of
    * one node is that store, and its transaction decides. Its exceptions are thrown on
    * @returns their numbers
    * @throws LogConflict when other entries follow the base; another ApiError when the log cannot be written. An entry is in the log only if `keep` was
    * called: an implementation that lost its connection asks for the entry before it rejects
    */
-  append(entries: readonly NewEntry<Content>[], base: LogVersion, keep: (numbers: readonly number[]) => void): Promise<readonly number[]>;
+  append(
+    entries: readonly NewEntry<Content>[],
+    base: LogVersion,
+    keep: (numbers: readonly number[], appended?: Appended<Content>) => void,
+  ): Promise<readonly number[]>;
   /**
    * Entries after a version, in their order: at least the first one, if there is any.
    * @returns undefined: some are not there any more, or the version is of another epoch; a snapshot is needed

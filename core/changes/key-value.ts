@@ -3,11 +3,14 @@ import {
   KeyValue,
   type KeyValuePage,
   type KeyValueSettings,
+  type RedisPairs,
   type PairListener,
   type PairWatch,
   type PairWrite,
 } from '../contract/key-value.js';
-import type { CommitLog, LogVersion, Snapshot } from './commit-log.js';
+import { isDeepStrictEqual } from 'node:util';
+import { ChosenLog } from './chosen-log.js';
+import type { Appended, CommitLog, LogVersion, Snapshot } from './commit-log.js';
 import { KeyValueSpace } from './key-value-space.js';
 import { PairWatches } from './pair-watches.js';
 import type { Log } from '../contract/log.js';
@@ -33,6 +36,10 @@ type ListOptions = Parameters<KeyValue['list']>[0];
 export interface PairEntry {
   readonly set: readonly Omit<PairData, 'version'>[];
   readonly deleted: readonly string[];
+  /** For a log that lets other entries be between: pairs that must be as this node knows them, by key and version; 0: there is none. */
+  readonly conditions?: readonly Pick<PairData, 'key' | 'version'>[];
+  /** No other entry may be between. */
+  readonly isExact?: boolean;
 }
 
 export interface KeyValueOptions {
@@ -46,6 +53,8 @@ export interface KeyValueOptions {
   readonly staging: Staging;
   /** The order of writes. */
   readonly commitLog: CommitLog<PairEntry, readonly PairData[]>;
+  /** The order of writes of several nodes. */
+  readonly redisLog?: (settings: RedisPairs) => CommitLog<PairEntry, readonly PairData[]>;
   /** Name of this node. */
   readonly nodeName: () => string;
   /** Called when this node can follow the log, or cannot any more. */
@@ -67,14 +76,16 @@ export class MasterKeyValue extends KeyValue implements Replicated {
   #ownStore: Store | undefined;
 
   readonly #follower: LogFollower<PairEntry, readonly PairData[]>;
+  readonly #log: ChosenLog<PairEntry, readonly PairData[]>;
   #tail: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly options: KeyValueOptions) {
     super();
+    this.#log = new ChosenLog(options.commitLog);
     this.#follower = new LogFollower({
-      log: options.commitLog,
+      log: this.#log,
       applied: () => this.#version,
-      apply: ({ number, content }) => this.#published(() => this.#keep(content, number)),
+      apply: ({ number, content, mark }) => this.#published(() => this.#keep(content, number, mark)),
       restore: (snapshot) => this.#published(() => this.#restore(snapshot)),
       state: () => [...this.#open().values()],
       inTurn: (work) => this.#inTurn(work),
@@ -83,9 +94,15 @@ export class MasterKeyValue extends KeyValue implements Replicated {
   }
 
   configure(settings: KeyValueSettings): void {
+    const { redis } = settings;
+    const isChosen = this.#log.isFollowed;
+    if (isChosen && !isDeepStrictEqual(redis, this.#settings.redis))
+      this.options.log.write('warn', 'the store of key-value pairs changes with the next start');
+    if (!isChosen && redis !== undefined && this.options.redisLog !== undefined) this.#log.choose(this.options.redisLog(redis));
     const moved = settings.folder !== this.#settings.folder;
     if (moved && this.#pairs !== undefined) this.options.log.write('warn', 'the folder of the key-value store changes with the next start');
-    this.#settings = { ...settings, folder: this.#pairs === undefined ? settings.folder : this.#settings.folder };
+    const folder = this.#pairs === undefined ? settings.folder : this.#settings.folder;
+    this.#settings = { ...settings, folder, redis: isChosen ? this.#settings.redis : redis };
   }
 
   snapshot(): unknown {
@@ -106,7 +123,8 @@ export class MasterKeyValue extends KeyValue implements Replicated {
     await this.#change(() => {
       this.#assertPreconditions(key, conditions);
       this.#assertRoom(key, value);
-      return dryRun ? undefined : { set: [{ key, value, expires: ttl === 0 ? 0 : Date.now() + ttl }], deleted: [] };
+      const set = [{ key, value, expires: ttl === 0 ? 0 : Date.now() + ttl }];
+      return dryRun ? undefined : { set, deleted: [], ...this.#conditionsOf(key, conditions) };
     });
   }
 
@@ -116,7 +134,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
     await this.#change(() => {
       found = this.#alive(key) !== undefined;
       this.#assertPreconditions(key, conditions);
-      return found && !dryRun ? { set: [], deleted: [key] } : undefined;
+      return found && !dryRun ? { set: [], deleted: [key], ...this.#conditionsOf(key, conditions) } : undefined;
     });
     return found;
   }
@@ -126,7 +144,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
     let keys: readonly string[] = [];
     await this.#change(() => {
       keys = [...this.#open().keys()];
-      return keys.length > 0 && !dryRun ? { set: [], deleted: keys } : undefined;
+      return keys.length > 0 && !dryRun ? { set: [], deleted: keys, isExact: true } : undefined;
     });
     return keys.length;
   }
@@ -212,6 +230,16 @@ export class MasterKeyValue extends KeyValue implements Replicated {
     );
   }
 
+  /** Conditions for the log, which hold at this node: other nodes may have written. */
+  #conditionsOf(key: string, { ifMatch, ifNoneMatch }: Preconditions): Pick<PairEntry, 'conditions' | 'isExact'> {
+    if (ifMatch?.includes('kv-') === true) return { isExact: true };
+    return ifMatch === undefined && ifNoneMatch === undefined ? {} : { conditions: [this.#known(key)] };
+  }
+
+  #known(key: string): Pick<PairData, 'key' | 'version'> {
+    return { key, version: this.#open().get(key)?.version ?? 0 };
+  }
+
   /** In a form that the version of no key has: one may be sent for the other. */
   #listVersion(): string {
     this.#open();
@@ -239,8 +267,8 @@ export class MasterKeyValue extends KeyValue implements Replicated {
 
   get #version(): LogVersion {
     this.#open();
-    const { pairEpoch: epoch, pairVersion: number } = this.#store;
-    return { epoch, number };
+    const { pairEpoch: epoch, pairVersion: number, pairMark: mark } = this.#store;
+    return mark === 0 ? { epoch, number } : { epoch, number, mark };
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -251,29 +279,31 @@ export class MasterKeyValue extends KeyValue implements Replicated {
 
   /** @param make is called in turn, and again when other nodes have written meanwhile. Undefined: nothing changes */
   async #change(make: () => PairEntry | undefined): Promise<void> {
-    const { commitLog, nodeName } = this.options;
-    const append = async (): Promise<PairChange | undefined> => {
-      const entry = make();
-      let change: PairChange | undefined;
-      const keep = ([number = 0]: readonly number[]): void => void (change = this.#keep(entry as PairEntry, number));
-      if (entry !== undefined) await commitLog.append([{ node: nodeName(), at: Date.now(), content: () => entry }], this.#version, keep);
-      return change;
-    };
+    const node = this.options.nodeName();
     let published: Promise<void> | undefined;
-    await this.#inTurn(async () => {
-      const change = await this.#follower.inOrder(append);
-      // In turn, so that workers get the changes in their order; the next write does not wait for them.
-      if (change !== undefined) published = this.#publish(change);
-    });
+    const append = async (): Promise<void> => {
+      const entry = make();
+      if (entry === undefined) return;
+      const keep = ([number = 0]: readonly number[], appended?: Appended<PairEntry>): void => {
+        for (const { number: earlier, content, mark } of appended?.before ?? [])
+          void this.#published(() => this.#keep(content, earlier, mark));
+        // In turn, so that workers get the changes in their order; the next write does not wait for them.
+        published = this.#publish(this.#keep(entry, number, appended?.mark));
+        published.catch(() => undefined);
+      };
+      await this.#log.append([{ node, at: Date.now(), content: () => entry }], this.#version, keep);
+    };
+    await this.#inTurn(() => this.#follower.inOrder(append));
     await published;
   }
 
-  #keep({ set, deleted }: PairEntry, number: number): PairChange {
+  #keep({ set, deleted }: PairEntry, number: number, mark = 0): PairChange {
     const pairs = set.map((pair) => ({ ...pair, version: number }));
     this.#write((store) => {
       for (const pair of pairs) store.pairs.put(pair);
       for (const key of deleted) store.pairs.delete(key);
       store.pairVersion = number;
+      if (mark !== store.pairMark) store.pairMark = mark;
     });
     return this.#take({ set: pairs, deleted });
   }
@@ -283,12 +313,16 @@ export class MasterKeyValue extends KeyValue implements Replicated {
     const pairs = this.#open();
     const kept = new Set(state.map(({ key }) => key));
     const deleted = [...pairs.keys()].filter((key) => !kept.has(key));
-    const set = state.filter(({ key, version: of, expires }) => pairs.get(key)?.version !== of || pairs.get(key)?.expires !== expires);
+    const set = state.filter(({ key, value, version: of, expires }) => {
+      const known = pairs.get(key);
+      return known?.version !== of || known.expires !== expires || known.value !== value;
+    });
     this.#write((store) => {
       for (const pair of state) store.pairs.put(pair);
       for (const key of deleted) store.pairs.delete(key);
       store.pairEpoch = version.epoch;
       store.pairVersion = version.number;
+      store.pairMark = version.mark ?? 0;
     });
     return this.#take({ set, deleted });
   }
@@ -356,7 +390,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
       if ([...this.#expiring].some(isOver))
         await this.#change(() => {
           const deleted = [...this.#expiring].filter(isOver);
-          return deleted.length > 0 ? { set: [], deleted } : undefined;
+          return deleted.length > 0 ? { set: [], deleted, conditions: deleted.map((key) => this.#known(key)) } : undefined;
         });
     } catch (error) {
       if (error instanceof StoreReleased) return;

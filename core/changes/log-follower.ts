@@ -56,7 +56,7 @@ export class LogFollower<Content, State> {
     const { log, applied, state } = this.options;
     this.#end = log.follow({
       appended: () => this.notice(),
-      snapshot: () => (this.#stopped.state === 'in_sync' ? { version: applied(), state: state() } : undefined),
+      snapshot: () => (this.#stopped.state !== 'diverged' ? { version: applied(), state: state() } : undefined),
     });
     await this.#inTurn();
   }
@@ -125,9 +125,10 @@ export class LogFollower<Content, State> {
 
   async #restore(): Promise<true> {
     const { log, applied, restore } = this.options;
-    const [snapshot, { epoch, number }] = [await log.snapshot(), applied()];
+    const [snapshot, { epoch, number, mark }] = [await log.snapshot(), applied()];
+    const isOther = (version: LogVersion): boolean => version.epoch !== epoch || version.number > number || version.mark !== mark;
     await this.#applyOrStop(snapshot?.version.number ?? number + 1, async () => {
-      const isNews = snapshot !== undefined && (snapshot.version.epoch !== epoch || snapshot.version.number > number);
+      const isNews = snapshot !== undefined && isOther(snapshot.version);
       if (!isNews) throw new Error('the log has neither the entry nor a snapshot after it');
       await restore(snapshot);
     });

@@ -181,6 +181,15 @@ export class Store {
     this.#tables.counters.put('pair_epoch', value);
   }
 
+  /** Random number of the last change of the pairs, see `LogVersion.mark`; 0: it has none. */
+  get pairMark(): number {
+    return this.#tables.counter('pair_mark');
+  }
+
+  set pairMark(value: number) {
+    this.#tables.counters.put('pair_mark', value);
+  }
+
   /**
    * Everything `work` writes is on disk when this returns, or nothing of it if it throws.
    * @throws StoreGone when the files are not in their folder any more: what is written into them would be lost

@@ -56,4 +56,14 @@ export interface KeyValueSettings {
   readonly maxSize: number;
   readonly maxKey: number;
   readonly maxValue: number;
+  /** The pairs are those of several nodes. Absent: this node has its own. */
+  readonly redis?: RedisPairs | undefined;
+}
+
+/** Pairs in Redis: every node has a copy. */
+export interface RedisPairs {
+  /** Of the `redis` block. */
+  readonly name: string;
+  /** Replicas that must have a write before it is responded to, and for how long that is waited for (milliseconds). */
+  readonly wait: { readonly replicas: number; readonly timeout: number } | undefined;
 }

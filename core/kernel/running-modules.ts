@@ -50,6 +50,7 @@ export class RunningModules implements ModulesInForce {
   /** Why some of the set are not at work, or not fit for it. */
   readonly errors: readonly ConfigError[];
   #modules: RunningModule[] = [];
+  readonly #services = new ModuleServices();
 
   /** @param run makes the object of a module, or gives the one that is at work already */
   constructor(
@@ -64,7 +65,7 @@ export class RunningModules implements ModulesInForce {
     this.streamArgs = argContext<StreamSession>(this.variables.stream, this.variables.http, path);
     const definer = new VariableDefiner(this.variables);
     const conflicts = new ModuleConflicts();
-    const services = new ModuleServices();
+    const services = this.#services;
     const order = new ModuleOrder(Array.from(set, ({ declaration }) => declaration.manifest));
     // What a worker loads the master has checked, and what comes with srv the tests have.
     const foreign = role === 'worker' ? [] : Array.from(set).filter(({ isShipped }) => !isShipped);
@@ -101,6 +102,13 @@ export class RunningModules implements ModulesInForce {
 
   argsOf(engine: EngineName): AnyArgContext {
     return engine === 'stream' ? this.streamArgs : this.args;
+  }
+
+  /** A service of a module. @throws Error when no module provides it */
+  service<T extends object>({ service }: (abstract new () => T) & { readonly service: string }): T {
+    const found = this.#services.find(service);
+    if (found === undefined) throw new Error(`no module provides the service "${service}"`);
+    return found as T;
   }
 
   /** All of them come with srv. */

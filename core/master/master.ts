@@ -29,6 +29,7 @@ import { readConfiguration } from '../kernel/read-configuration.js';
 import { readSettings } from '../kernel/settings.js';
 import { EventLog } from '../contract/events.js';
 import { ConfigurationHistory } from '../contract/history.js';
+import { Redis } from '../contract/redis.js';
 import { ServerInfo } from '../contract/server-info.js';
 import { ServerStatus } from '../contract/server-status.js';
 import { KeyValue } from '../contract/key-value.js';
@@ -193,6 +194,7 @@ export class Master {
     warnOfUser(main.user, this.options.parent !== undefined, log);
     files.keepsUnused = false;
     await this.#instance.start();
+    await this.#changes?.keyValue.follow();
     this.#events.publish('server.started', { srv: installation.version, version: this.#queue.version });
     if (!this.ending) await this.#followHelpers();
     this.#started.resolve();
@@ -374,6 +376,7 @@ export class Master {
       folders,
       apiFolders: () => this.#apiFolders(),
       events: this.#events,
+      redis: (name) => this.#instance.modules.service(Redis).connection(name),
     }));
     const effective = effectiveTree(file, this.#store, { registry: modules.registry, args: modules.args, ids });
     const { tree: after, operations } = effective;
@@ -383,7 +386,7 @@ export class Master {
     assertHeapRoom(ConfigTree.empty, effective.tree, [], heapSize());
     return async () => {
       changes.transactions.started(effective);
-      await Promise.all([changes.transactions.follow(), changes.keyValue.follow()]);
+      await changes.transactions.follow();
     };
   }
 

@@ -1,6 +1,6 @@
 import { argType } from '../../core/contract/arg-type.js';
 import { readFileSync } from 'node:fs';
-import { size } from '../../core/contract/args.js';
+import { number, size, time } from '../../core/contract/args.js';
 import type { KeyValueSettings } from '../../core/contract/key-value.js';
 import { ArgError, type ArgContext, type ArgType } from '../../core/contract/spec.js';
 
@@ -8,13 +8,33 @@ const DEFAULTS: KeyValueSettings = { folder: undefined, maxSize: 64 * 1024 ** 2,
 
 type Setter = (settings: KeyValueSettings, value: string, context: ArgContext) => KeyValueSettings;
 
+const STORES = 'use "store embedded;" or "store redis NAME;"';
+
+function inRedis(settings: KeyValueSettings, name: string): KeyValueSettings {
+  if (settings.redis === undefined) throw new ArgError(`"${name}" needs a store in Redis`, 'write "store redis NAME;" before it');
+  return settings;
+}
+
 const bytes = (value: string, context: ArgContext): number => size().parse(value, context);
 
 const SETTERS: Readonly<Record<string, Setter>> = {
   store(settings, value) {
-    if (value === 'redis') throw new ArgError('a key-value store in Redis is not available yet', 'use "store embedded;"');
-    if (value !== 'embedded') throw new ArgError(`invalid store "${value}"`, 'use "store embedded;"');
-    return settings;
+    if (value === 'embedded') return { ...settings, redis: undefined };
+    const [, name] = /^redis\s+(\S+)$/.exec(value) ?? [];
+    if (name === undefined) throw new ArgError(`invalid store "${value}"`, STORES);
+    return { ...settings, redis: { name, wait: settings.redis?.wait } };
+  },
+  redis_write(settings, value) {
+    if (value === 'local') throw new ArgError('"redis_write local" is not supported by this version', 'use "redis_write strict;"');
+    if (value !== 'strict') throw new ArgError(`invalid value "${value}"`, 'use "redis_write strict;"');
+    return inRedis(settings, 'redis_write');
+  },
+  redis_wait(settings, value, context) {
+    const [replicas = '', timeout = '', ...others] = value.split(/\s+/);
+    const { redis, ...rest } = inRedis(settings, 'redis_wait');
+    if (timeout === '' || others.length > 0) throw new ArgError(`invalid value "${value}"`, 'write redis_wait REPLICAS TIMEOUT;');
+    const wait = { replicas: number({ min: 1 }).parse(replicas, context), timeout: time().parse(timeout, context) };
+    return { ...rest, redis: redis && { ...redis, wait } };
   },
   data_folder: (settings, value, context) => ({ ...settings, folder: context.path(value) }),
   max_size: (settings, value, context) => ({ ...settings, maxSize: bytes(value, context) }),
@@ -59,7 +79,7 @@ function* statements(text: string): Generator<{ name: string; value: string; lin
   for (const [index, content] of text.split('\n').entries()) {
     const statement = content.replace(/#.*/, '').trim();
     if (statement === '') continue;
-    const match = /^(\S+)\s+(\S+?)\s*;$/.exec(statement);
+    const match = /^(\S+)\s+([^;]+?)\s*;$/.exec(statement);
     if (match === null) throw new ArgError(`invalid line ${index + 1} in the key-value configuration`, 'a line is written: name value;');
     yield { name: match[1] ?? '', value: match[2] ?? '', line: index + 1 };
   }

@@ -39,6 +39,13 @@ export class KeyValuePairs implements HttpModule {
 
   compileServer(scope: Scope<typeof directives>): HttpHandlers | undefined {
     const settings = scope.conf.dyn_kv_conf;
+    const { redis } = settings ?? {};
+    if (redis !== undefined && !scope.lines('redis').some(({ args }) => args[0]?.text === redis.name))
+      scope.fail(
+        `unknown redis "${redis.name}"`,
+        'dyn_kv_conf',
+        `write load_module modules/srv_redis_module.js; and redis ${redis.name} { … }`,
+      );
     if (this.info.role === 'master' && settings !== undefined) scope.register({ commit: () => this.pairs.configure(settings) });
     return undefined;
   }

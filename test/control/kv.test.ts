@@ -229,7 +229,11 @@ test('dyn_kv_conf sets limits and the folder; Redis and nonsense are rejected in
   t.true(node.srv.read('data/kv/srv.db').length > 0);
 
   const refused = async (line: string) => (await check(t, `events {} http { ${http} }`, { 'conf/kv.conf': line })).stderr;
-  t.regex(await refused('store redis;'), /a key-value store in Redis is not available yet/);
+  t.regex(await refused('store redis;'), /invalid store "redis"/);
+  t.regex(await refused('store redis main;'), /unknown redis "main"/);
+  t.regex(await refused('store redis main; redis_write local;'), /invalid line/);
+  t.regex(await refused('store redis main;\nredis_write local;'), /"redis_write local" is not supported by this version/);
+  t.regex(await refused('redis_wait 1 1s;'), /needs a store in Redis/);
   t.regex(await refused('colour red;'), /unknown directive "colour"/);
   t.regex(await refused('max_size many;'), /invalid value "many"/);
 });

@@ -1,0 +1,51 @@
+import type { RedisEntry } from '../contract/redis.js';
+import type { LogEntry } from './commit-log.js';
+import type { PairData } from './key-value-copy.js';
+import type { PairEntry } from './key-value.js';
+
+/** A change as it is in Redis: lifetimes in place of times, since clocks differ. Milliseconds; 0: it never expires. */
+interface SentEntry {
+  readonly set: readonly { readonly key: string; readonly value: string; readonly ttl: number }[];
+  readonly deleted: readonly string[];
+}
+
+/** The form that Redis gives an entry of a stream in a script. */
+export type RawEntry = readonly [id: string, fields: readonly string[]];
+
+export function sentEntry({ set, deleted }: PairEntry): string {
+  const now = Date.now();
+  const sent: SentEntry = {
+    // A lone surrogate has no UTF-8.
+    set: set.map(({ key, value, expires }) => ({
+      key: key.toWellFormed(),
+      value: value.toWellFormed(),
+      ttl: expires === 0 ? 0 : Math.max(1, Math.ceil(expires - now)),
+    })),
+    deleted: deleted.map((key) => key.toWellFormed()),
+  };
+  return JSON.stringify(sent);
+}
+
+/** @param clockOffset milliseconds that the clock of Redis is ahead */
+export function logEntry({ id, fields }: RedisEntry, clockOffset: number): LogEntry<PairEntry> {
+  const [, node = '', , at = '0', , mark = '0', , , , content = ''] = fields;
+  const { set, deleted } = JSON.parse(content) as SentEntry;
+  const time = Number(at) - clockOffset;
+  return {
+    number: Number.parseInt(id, 10),
+    node,
+    at: time,
+    mark: Number(mark),
+    content: { set: set.map(({ key, value, ttl }) => ({ key, value, expires: ttl === 0 ? 0 : time + ttl })), deleted },
+  };
+}
+
+/** A pair as it is in Redis, without its key. */
+export function storedPair({ version, expires, value }: PairData, clockOffset: number): string {
+  return `${version}:${expires === 0 ? 0 : Math.round(expires + clockOffset)}:${value.toWellFormed()}`;
+}
+
+export function pairOf(key: string, stored: string, clockOffset: number): PairData {
+  const [, version, expires, value = ''] = /^(\d+):(\d+):(.*)$/s.exec(stored) ?? [];
+  return { key, value, version: Number(version), expires: expires === '0' ? 0 : Number(expires) - clockOffset };
+}

@@ -1,0 +1,117 @@
+/**
+ * The scripts of the key-value pairs in Redis: each is one step for all nodes. Their keys:
+ *
+ * - `…meta`: a hash: `format`; `epoch`, the time at which the log began; `version`, number of the last change; `mark`, a random number that
+ *   the last change has; `bytes`, of all changes so far.
+ * - `…pairs`: a hash: `VERSION:EXPIRES:VALUE` by key. Times are epoch milliseconds by the clock of Redis; 0: never.
+ * - `…changes`: a stream: a change has the id `NUMBER-1` and the fields n (node), a (time), m (mark), b (bytes until then) and c (JSON).
+ *
+ * A node knows number and mark of the last change that it has: a server that has lost changes, and got others of the same number, is noticed.
+ */
+import { createHash } from 'node:crypto';
+import type { RedisScript } from '../contract/redis.js';
+
+/** Format of the data. Another one is not touched. */
+export const FORMAT = '1';
+/** Changes that the stream keeps at most, and their bytes. A node that has missed more takes a snapshot. */
+export const MOST_CHANGES = 100_000;
+export const MOST_BYTES = 64 * 1024 ** 2;
+/** Changes of other nodes that the response to a write may carry. */
+const MOST_BEFORE = 256;
+
+function script(text: string): RedisScript {
+  return { text, hash: createHash('sha1').update(text).digest('hex') };
+}
+
+const CHECK_FORMAT = `
+local meta = redis.call('HMGET', KEYS[1], 'format', 'epoch', 'version', 'mark', 'bytes')
+if not meta[1] then
+  if redis.call('EXISTS', KEYS[1], KEYS[2], KEYS[3]) > 0 then return {'foreign'} end
+  return {'empty'}
+end
+if meta[1] ~= ARGV[1] then return {'format', meta[1]} end
+local version = tonumber(meta[3])
+local base = tonumber(ARGV[3])
+local function markOf(number)
+  local entry = redis.call('XRANGE', KEYS[3], number .. '-1', number .. '-1')
+  return #entry == 1 and entry[1][2][6]
+end
+`;
+
+/**
+ * Changes after one. KEYS: meta, pairs, changes. ARGV: format, epoch, number and mark of the last known change, most changes.
+ * @returns `ok` and the changes; `snapshot`: some are not there any more; `lost`: Redis has lost the known change; `other`: it is of another log; `empty`;
+ * `foreign`: keys of another program; `format` and the other format
+ */
+export const LOOK = script(`${CHECK_FORMAT}
+if meta[2] ~= ARGV[2] then return {'other'} end
+if version < base then return {'lost'} end
+if version == base then
+  if meta[4] == ARGV[4] then return {'ok', {}} end
+  return {'lost'}
+end
+local known = markOf(base)
+if not known then return {'snapshot'} end
+if known ~= ARGV[4] then return {'lost'} end
+return {'ok', redis.call('XRANGE', KEYS[3], (base + 1) .. '-1', '+', 'COUNT', ARGV[5])}
+`);
+
+/**
+ * Makes a change. KEYS as {@link LOOK}. ARGV: format, epoch, number and mark of the last known change, mark of the new one, node, latest time by the clock
+ * of Redis, most changes and bytes that stay, 1 if no other change may be between, JSON, then key and version of each pair that must be as it is known.
+ * @returns `ok`, its number and the changes between; `conflict`: other changes forbid it; `late`; or as {@link LOOK}
+ */
+export const APPEND = script(`${CHECK_FORMAT}
+if meta[2] ~= ARGV[2] or version < base or version - base > ${MOST_BEFORE} then return {'conflict'} end
+local before = {}
+if version == base then
+  if meta[4] ~= ARGV[4] then return {'conflict'} end
+else
+  if ARGV[10] == '1' or markOf(base) ~= ARGV[4] then return {'conflict'} end
+  before = redis.call('XRANGE', KEYS[3], (base + 1) .. '-1', '+')
+  if #before ~= version - base then return {'conflict'} end
+end
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+if now > tonumber(ARGV[7]) then return {'late'} end
+for at = 12, #ARGV, 2 do
+  local pair = redis.call('HGET', KEYS[2], ARGV[at])
+  local found = pair and string.match(pair, '^%d+') or '0'
+  if found ~= ARGV[at + 1] then return {'conflict'} end
+end
+version = version + 1
+local change = cjson.decode(ARGV[11])
+for _, pair in ipairs(change.set) do
+  local expires = pair.ttl > 0 and string.format('%.0f', now + pair.ttl) or '0'
+  redis.call('HSET', KEYS[2], pair.key, version .. ':' .. expires .. ':' .. pair.value)
+end
+for _, key in ipairs(change.deleted) do redis.call('HDEL', KEYS[2], key) end
+local bytes = tonumber(meta[5]) + #ARGV[11]
+redis.call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[8], version .. '-1', 'n', ARGV[6], 'a', now, 'm', ARGV[5], 'b', bytes, 'c', ARGV[11])
+redis.call('HSET', KEYS[1], 'version', version, 'mark', ARGV[5], 'bytes', bytes)
+local oldest = redis.call('XRANGE', KEYS[3], '-', '+', 'COUNT', 10)
+for _, entry in ipairs(oldest) do
+  if bytes - tonumber(entry[2][8]) < tonumber(ARGV[9]) then break end
+  redis.call('XDEL', KEYS[3], entry[1])
+end
+return {'ok', version, before}
+`);
+
+/**
+ * Begins a log where there is none. KEYS: meta, pairs, changes, the pairs of the node that begins it. ARGV: format, number, mark, node.
+ * @returns `ok`, or `exists`
+ */
+export const BEGIN = script(`
+if redis.call('EXISTS', KEYS[1], KEYS[2], KEYS[3]) > 0 then
+  redis.call('DEL', KEYS[4])
+  return {'exists'}
+end
+local time = redis.call('TIME')
+if redis.call('EXISTS', KEYS[4]) == 1 then
+  redis.call('RENAME', KEYS[4], KEYS[2])
+  redis.call('PERSIST', KEYS[2])
+end
+redis.call('HSET', KEYS[1], 'format', ARGV[1], 'epoch', time[1], 'version', ARGV[2], 'mark', ARGV[3], 'bytes', 0)
+redis.call('XADD', KEYS[3], ARGV[2] .. '-1', 'n', ARGV[4], 'a', time[1] * 1000, 'm', ARGV[3], 'b', 0, 'c', '{"set":[],"deleted":[]}')
+return {'ok'}
+`);
