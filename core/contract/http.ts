@@ -310,7 +310,7 @@ export interface HttpRequest {
   /** Status of the response; a header filter may change it. */
   status: number;
   readonly response: ResponseHeaders;
-  /** Changes what a proxied request sends to its upstream. For handlers before `content`. */
+  /** Changes what a proxied request sends to its upstream. For handlers before `content`, and for `begin` of `memberAttempt`: of that attempt on. */
   readonly upstream: UpstreamHeaders;
   /** Aborted when the client is gone or `handler_timeout` is over: for what a handler waits for, as in `fetch(url, { signal: request.signal })`. */
   readonly signal: AbortSignal;

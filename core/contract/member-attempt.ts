@@ -34,5 +34,5 @@ export interface MemberAttempt {
   readonly responseTime: number;
 }
 
-/** Looks at attempts, and changes nothing. Exceptions are logged, and do not affect the request or session. */
+/** Looks at attempts. At `begin` it may set fields of the request to the member, as a trace has one for each attempt. Exceptions are logged, and do not affect the request or session. */
 export type AttemptHandler<R = HttpRequest> = (subject: R, attempt: MemberAttempt, event: AttemptEvent) => void;

@@ -18,6 +18,7 @@ const TRACING = plugin('tracing', {
     if (trace === 'show') return { content: (request) => request.send(200, JSON.stringify(this.events.splice(0))) };
     return {
       memberAttempt: (request, attempt, event) => {
+        if (event === 'begin') request.upstream.set('X-Attempt', \`\${attempt.number} of \${attempt.address}\`);
         if (trace === 'throw') throw new Error('traced to throw');
         const { number, upstream, address, isReused, status, failure, sent, received, connectTime, headerTime, responseTime } = attempt;
         const times = [connectTime, headerTime, responseTime].map((time) => (time < 0 ? '-' : '+')).join('');
@@ -164,4 +165,21 @@ test('modules see attempts that lead to a tunnel, to its end: CONNECT and upgrad
     { event: 'head', status: 101 },
     { event: 'end', status: 101, failure: '', times: '+++' },
   ]);
+});
+
+test('each attempt may have fields of its own', async (t) => {
+  const busy = await httpBackend(t, (_, response) => response.writeHead(503).end());
+  const free = await httpBackend(t, (_, response) => response.end('fine'));
+  const srv = await startSrv(
+    t,
+    `load_module modules/tracing.js; worker_processes 1; events {}
+    http {
+      upstream pair { server 127.0.0.1:${busy.port}; server 127.0.0.1:${free.port} backup; }
+      server { listen 127.0.0.1:%%PORT_web%%; location / { trace yes; proxy_pass http://pair; proxy_next_upstream http_503; } }
+    }`,
+    { files: { 'modules/tracing.js': TRACING } },
+  );
+  t.is((await get(srv.port('web'), '/')).body, 'fine');
+  t.is(busy.requests[0]?.headers['x-attempt'], `1 of 127.0.0.1:${busy.port}`);
+  t.is(free.requests[0]?.headers['x-attempt'], `2 of 127.0.0.1:${free.port}`);
 });
