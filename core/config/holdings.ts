@@ -1,3 +1,5 @@
+import type { Directive } from '../contract/tree.js';
+import { configErrorsOf, errorAt } from './errors.js';
 import type { ErrorCollector } from './error-collector.js';
 import { inputFile } from './input-file.js';
 import type { InputFile, Resource } from '../contract/resource.js';
@@ -101,8 +103,9 @@ export class UnitRecorder {
     this.#inputs.add(input);
   }
 
-  register(resource: Resource, limits: ResourceLimits): void {
-    const ready = resource.ready && limits.ready(resource.ready);
+  /** @param directive that errors are reported at, unless they say themselves where */
+  register(resource: Resource, limits: ResourceLimits, directive?: Directive): void {
+    const ready = resource.ready && placed(limits.ready(resource.ready), directive);
     // True if it failed is asked for when all are compiled, which may be long after.
     ready?.catch(() => undefined);
     if (ready !== undefined) this.#waits.push(ready);
@@ -148,5 +151,14 @@ export class UnitRecorder {
     this.#parsed.set(bytes, parsed);
     if (!parsed.has(parse)) parsed.set(parse, parse(inputFile(path, bytes)));
     return parsed.get(parse) as T;
+  }
+}
+
+async function placed(ready: Promise<void>, directive: Directive | undefined): Promise<void> {
+  try {
+    await ready;
+  } catch (error) {
+    if (directive === undefined || configErrorsOf(error) !== undefined || !(error instanceof Error)) throw error;
+    throw errorAt(directive, error.message);
   }
 }

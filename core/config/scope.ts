@@ -200,7 +200,7 @@ class ModuleScope<K extends string, R> implements BlockScope<Directives, K, R> {
   }
 
   register(resource: Resource): void {
-    this.#reader.recorder.register(resource, this.#reader.resourceLimits);
+    this.#reader.recorder.register(resource, this.#reader.resourceLimits, this.#node.directive);
   }
 
   fail(message: string, place?: string | Directive, hint?: string): never {

@@ -1,9 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, errors, type Dispatcher } from 'undici';
 import { EXIT, CommandFailure } from './failure.js';
 import type { ClientSettings } from './settings.js';
 
 /** Of a server that is named without a path: that of the shipped configuration. */
 const DEFAULT_PREFIX = '/api';
+
+/** In the text of errors of calls that have changed nothing, and would succeed a moment later. */
+const REPEAT = 'nothing was changed: repeat the call';
 
 export interface SentRequest {
   readonly method: Dispatcher.HttpMethod;
@@ -38,8 +42,21 @@ export class ApiClient {
     this.#target = parseServer(settings.server);
   }
 
-  /** @throws Failure if there is no response; one that is an error is a response */
+  /**
+   * A call during an upgrade of the server is made again, within the time limit.
+   * @throws Failure if there is no response; one that is an error is a response
+   */
   async send(request: SentRequest): Promise<ReceivedResponse> {
+    const until = Date.now() + this.settings.timeoutMs;
+    for (;;) {
+      const response = await this.#sendOnce(request);
+      const pause = Number(response.headers['retry-after'] ?? 0) * 1000;
+      if (response.status !== 503 || !response.body.includes(REPEAT) || Date.now() + pause > until) return response;
+      await sleep(pause);
+    }
+  }
+
+  async #sendOnce(request: SentRequest): Promise<ReceivedResponse> {
     const { statusCode, headers, body } = await this.open(request);
     try {
       return { status: statusCode, headers, body: await body.text() };

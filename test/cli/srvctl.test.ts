@@ -11,6 +11,7 @@ import { run } from '../../core/ctl/main.js';
 import { sharedNode, upstreams, type Node } from '../control/node.js';
 import { shippedModules } from '../control/shipped-modules.js';
 import { readRoot, ROOT } from '../docs/source-files.js';
+import { httpBackend } from '../harness/backends.js';
 import { tempFolder } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
 
@@ -170,6 +171,19 @@ test('server and token come from options, the environment or a file', async (t) 
   t.is(await codes({ XDG_CONFIG_HOME: own, SRVCTL_TOKEN: 'wrong' }), 5);
   const broken = await srvctl(list, { env: { XDG_CONFIG_HOME: tempFolder(t, { 'srvctl/config': 'server\n' }) } });
   t.regex(broken.stderr, /invalid line in .*srvctl\/config:1/);
+});
+
+test('a call during an upgrade is repeated, and no other error', async (t) => {
+  const texts = ['the data plane is being upgraded; nothing was changed: repeat the call', 'the data plane is not connected'];
+  const api = await httpBackend(t, (_, response) => {
+    const text = texts.shift();
+    response.writeHead(503, { 'Content-Type': 'application/json', 'Retry-After': '0.01' });
+    response.end(JSON.stringify({ error: { status: 503, code: 'DataPlaneUnavailable', text } }));
+  });
+  const { code, stderr } = await srvctl(['kv', 'set', 'a', 'b'], { env: { SRVCTL_SERVER: `http://127.0.0.1:${api.port}` } });
+  t.is(code, 6);
+  t.regex(stderr, /the data plane is not connected/);
+  t.is(api.requests.length, 2);
 });
 
 test('the pages of a list are one list', async (t) => {

@@ -42,7 +42,7 @@ const IS_REFUSED: readonly (readonly [what: string, body: string, reason: string
     `async compile() { throw new Error('no'); }`,
     '"compile" of module "acme" must return handlers',
     5,
-    'an object like { log: (request) => … } is expected',
+    'it returned a promise: it must not be async; read files with scope.file, and wait in "start"',
   ],
   [
     'a limit that is not true',

@@ -40,7 +40,7 @@ test('what a module opens and is never ready rejects the reload', async (t) => {
   const srv = await startSrv(t, conf(''), { files: { 'modules/hostile.js': refused } });
   await srv.configure(LOADED);
   srv.signal('SIGHUP');
-  await waitFor('the refusal', () => /was not ready within 10 s[^]*stays as it was/.test(srv.log()), 40_000);
+  await waitFor('the refusal', () => /was not ready within 10 s in \S+srv\.conf:\d+[^]*stays as it was/.test(srv.log()), 40_000);
   await srv.configure(conf('').replace('"fine"', '"better"'));
   srv.signal('SIGHUP');
   await srv.waitForLog(/reconfigured/);
