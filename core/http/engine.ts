@@ -12,7 +12,7 @@ import { HttpCompiler } from './site/http-compiler.js';
 import type { Product } from './site/settings.js';
 import { checkTemporaryFolder, makeTemporaryFolder } from './site/temporary-path.js';
 import type { HttpListenGroup, VirtualServer } from './site/virtual-server.js';
-import type { HttpExchanges } from './member/exchange-route.js';
+import type { HttpExchanges } from './member/http-exchanges.js';
 
 export interface EngineOptions extends ListenerRole {
   readonly product: Product;

@@ -7,7 +7,7 @@ import { requestFlow } from '../http/phases/request-flow.js';
 import { HttpEngine } from '../http/engine.js';
 import { HTTP_SERVERS } from '../http/site/settings.js';
 import { HttpTunnels } from '../http/member/connect-tunnel.js';
-import { HttpExchanges } from '../http/member/exchange-route.js';
+import { HttpExchanges } from '../http/member/http-exchanges.js';
 import { TrafficFigures } from '../http/request/figures.js';
 import type { Peer } from '../upstream/peer.js';
 import type { AppendedLogFiles } from '../log/log-files.js';

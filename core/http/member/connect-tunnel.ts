@@ -14,7 +14,7 @@ import type { AttemptObserver } from '../../run/attempt-observer.js';
 import { attemptObserver } from './attempt-observer.js';
 import type { AttemptFacts, UpstreamTrace } from '../request/upstream-trace.js';
 import { sendFailure, startResponse } from '../response/response.js';
-import type { HttpExchanges } from './exchange-route.js';
+import type { HttpExchanges } from './http-exchanges.js';
 import { tunnelExchangePlan } from './tunnel-exchange-plan.js';
 import { TunnelRelay } from './tunnel-relay.js';
 
