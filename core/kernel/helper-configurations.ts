@@ -14,7 +14,8 @@ import { checkConfiguration, checkParsed, type Configuration } from './check-con
 import { compileAlone } from './compile-alone.js';
 import { findModules } from './find-module.js';
 import type { Installation } from './installation.js';
-import { Instance, type InstanceOptions } from './instance.js';
+import { Instance } from './instance.js';
+import type { InstanceOptions } from './instance-options.js';
 import { importModule, type LoadedModule } from './module-file.js';
 import type { ModuleSet } from './module-set.js';
 import { ModuleLoadError } from './module-load-error.js';

@@ -1,27 +1,25 @@
 import { isDeepStrictEqual } from 'node:util';
-import { ConfigError, ConfigErrors, errorAt } from '../config/errors.js';
+import { type ConfigError, ConfigErrors } from '../config/errors.js';
 import { ErrorCollector } from '../config/error-collector.js';
 import { InputFiles } from '../config/input-files.js';
-import type { FileContents, GrantedFiles } from '../config/granted-files.js';
+import type { FileContents } from '../config/granted-files.js';
 import { fileInput } from '../config/holdings.js';
 import type { ModulePlan, ModuleShare } from '../config/module-share.js';
 import { ConfigTree, type Tree, type TreeOperation } from '../config/tree.js';
 import { ErrorLog } from '../log/error-log.js';
 import { Log } from '../contract/log.js';
 import { ServerInfo } from '../contract/server-info.js';
-import { TimeIsOver } from '../changes/time-limit.js';
 import { CallLimit, type LimitedCall } from './call-limit.js';
 import { beginVariables, compileVariables } from './configuration-variables.js';
 import type { Change, Follower, GracefulEnd, Prepared } from '../config/change.js';
-import { FormerModules } from './former-modules.js';
 import { loadModuleLines, loadModules, planModules } from './load-modules.js';
 import { LoopGuard } from './loop-guard.js';
-import { SEE_LOG } from './module-load-error.js';
+import type { InstanceOptions } from './instance-options.js';
 import { moduleCode } from './module-code.js';
-import type { ModuleLife } from './module-life.js';
-import { isCurrent, runModule, type RunningModule } from './running-module.js';
+import { discardModules, ModuleTurnover } from './module-turnover.js';
+import { isCurrent, runModule } from './running-module.js';
 import { RunningModules, type RunModule } from './running-modules.js';
-import { InstanceInfo, type ServerIdentity } from './server-info.js';
+import { InstanceInfo } from './server-info.js';
 import { Services } from './services.js';
 import { readSettings, type KernelSettings } from './settings.js';
 import { settingErrors, withHints } from './shipped-modules.js';
@@ -29,30 +27,6 @@ import { validateChange } from './validation.js';
 
 /** Longest `commit`, `abort` or `release` of a resource, in milliseconds: requests wait meanwhile, in all workers. */
 const RESOURCE_MS = 5000;
-
-export interface InstanceOptions extends ServerIdentity {
-  readonly log: ErrorLog;
-  /** False where another thread has checked every change already. */
-  readonly validates: boolean;
-  /** Takes warnings about the configuration; absent: the log. */
-  readonly warn?: (message: string) => void;
-  /** Longest time that a hook of a module may keep the main thread busy (ms). */
-  readonly callMs?: number;
-  /** Receives modules that a change has removed, to stop them or leave them alone; absent: they are stopped at once. */
-  readonly retire?: (modules: RetiredModules) => void;
-  /** Files that another process has read for this one. */
-  readonly granted?: GrantedFiles | undefined;
-  /** Called with the name of a module before a hook of it runs, and with undefined when that has returned. */
-  readonly onCall?: (module: string | undefined) => void;
-}
-
-/** Removed modules. One of the two is called, once. */
-export interface RetiredModules {
-  /** Never rejects. */
-  stop(): Promise<void>;
-  /** Nothing of them is called any more. */
-  leave(): void;
-}
 
 /** Knowledge of the caller of {@link Instance.prepare} about a change. */
 export interface Preparation {
@@ -105,13 +79,12 @@ export class Instance {
   /** The current modules, and the ones loaded last, for a change that may follow. */
   #inForce: RunningModulesLoad | undefined;
   #loaded: RunningModulesLoad | undefined;
-  #started = false;
-  readonly #former: FormerModules;
+  readonly #turnover: ModuleTurnover;
 
   constructor(readonly options: InstanceOptions) {
     this.files = new InputFiles(options.granted);
     this.#callLimit = new CallLimit(options.callMs);
-    this.#former = new FormerModules(options.log, this.#followers, (modules) => this.#retireModules(modules));
+    this.#turnover = new ModuleTurnover(options, this.#followers);
     this.services.provide(Log, options.log);
     this.services.provide(ErrorLog, options.log);
     this.#info = new InstanceInfo(options, () => this.#settings?.main);
@@ -197,7 +170,7 @@ export class Instance {
       ...settings,
       warn: (message) => this.warn(message),
     });
-    const started = await this.#startModulesOf(load).catch((error: unknown) => {
+    const started = await this.#turnover.startAdded(this.#inForce?.modules, modules).catch((error: unknown) => {
       for (const part of parts.toReversed()) part.abort();
       throw error;
     });
@@ -213,13 +186,15 @@ export class Instance {
         this.#inForce = load;
         for (const part of parts) part.commit();
         if (change.rereads) this.files.retain((path) => this.#followers.some((follower) => follower.uses?.(fileInput(path)) === true));
-        if (replaced !== undefined && replaced !== load) this.#replaceModules(replaced.modules, load.modules);
+        if (replaced === undefined || replaced === load) return;
+        if (moduleCode.warning !== undefined) this.warn(moduleCode.warning);
+        this.#turnover.replace(replaced.modules, load.modules);
       },
       abort: () => {
         this.files.abort();
         modules.variables.abort();
         for (const part of parts.toReversed()) part.abort();
-        this.#retireModules(started);
+        this.#turnover.retire(started);
         this.discardLoaded();
       },
     };
@@ -237,9 +212,8 @@ export class Instance {
    * first ones too.
    * @throws ConfigErrors when a module fails; {@link stop} cleans up then
    */
-  async start(): Promise<void> {
-    this.#started = true;
-    for (const module of this.#inForce?.modules ?? []) await this.#startModule(module);
+  start(): Promise<void> {
+    return this.#turnover.start(this.#inForce?.modules);
   }
 
   /** Takes nothing new, and resolves when the work at hand is done or its time is over. */
@@ -265,8 +239,7 @@ export class Instance {
   async stop(): Promise<void> {
     this.#info.leave();
     for (const follower of this.#followers.toReversed()) await this.#attempt('stop', () => follower.stop?.());
-    this.#started = false;
-    await this.#stopModules([...this.#former.take(), ...(this.#inForce?.modules ?? [])]);
+    await this.#turnover.stop(this.#inForce?.modules);
   }
 
   /** The modules that a configuration asks for, as their files are now. */
@@ -353,59 +326,6 @@ export class Instance {
     }
   }
 
-  /**
-   * Starts the modules that a change adds, if the current ones are started.
-   * @throws ConfigErrors when one of them fails; those before it are stopped then
-   */
-  async #startModulesOf(load: RunningModulesLoad): Promise<readonly RunningModule[]> {
-    if (!this.#started || load === this.#inForce) return [];
-    const old = livesOf(this.#inForce?.modules ?? []);
-    const fresh = [...load.modules].filter(({ life }) => !old.has(life));
-    try {
-      for (const module of fresh) await this.#startModule(module, load);
-      return fresh;
-    } catch (error) {
-      // The rejection does not wait for it.
-      this.#retireModules(fresh);
-      throw error;
-    }
-  }
-
-  async #startModule({ name, life }: RunningModule, load = this.#inForce): Promise<void> {
-    try {
-      const former = load === this.#inForce ? undefined : this.#inForce?.modules.named(name);
-      await life.start(this.options.role, former?.life.handOver());
-    } catch (error) {
-      const line = load?.modules.set.lineOf({ name });
-      const { message, cause } = error as Error;
-      const hint = cause instanceof TimeIsOver ? 'its "start" waits for something: give that a time limit of its own' : SEE_LOG;
-      throw line === undefined ? new ConfigError(message, undefined, 1, hint) : errorAt(line, message, line.args[0], hint);
-    }
-  }
-
-  /** Modules of which there is a new object serve the requests under way; the others stop. */
-  #replaceModules(before: RunningModules, after: RunningModules): void {
-    if (moduleCode.warning !== undefined) this.warn(moduleCode.warning);
-    const stays = livesOf(after);
-    const going = [...before].filter(({ life }) => life.isStarted && !stays.has(life));
-    this.#former.add(going.filter(({ name }) => after.named(name) !== undefined));
-    this.#retireModules(going.filter(({ name }) => after.named(name) === undefined));
-  }
-
-  /** Stops modules apart from those that stay, when it is time to. Their objects are not used again. */
-  #retireModules(modules: Iterable<RunningModule>, staying: Iterable<RunningModule> = []): void {
-    const stays = livesOf(staying);
-    const going = [...modules].filter(({ life }) => life.isStarted && !stays.has(life));
-    const { retire } = this.options;
-    if (retire === undefined) void this.#stopModules(going);
-    else if (going.length > 0) retire({ stop: () => this.#stopModules(going), leave: () => leaveModules(going) });
-  }
-
-  /** The last one first. */
-  async #stopModules(modules: Iterable<RunningModule>): Promise<void> {
-    for (const { life } of [...modules].reverse()) await life.stop();
-  }
-
   async #attempt(what: string, step: () => void | Promise<void>): Promise<void> {
     try {
       await step();
@@ -417,18 +337,4 @@ export class Instance {
 
 function shareOf(plan: ModulePlan): ModuleShare {
   return { plan, files: moduleCode.filesOf([...plan.values()].flat()) };
-}
-
-/** Releases modules that do not start. @param staying modules with objects of their own or the same ones */
-function discardModules(modules: RunningModules | undefined, staying: readonly (RunningModules | undefined)[]): void {
-  const stays = livesOf(staying.flatMap((some) => [...(some ?? [])]));
-  for (const { life } of modules ?? []) if (!stays.has(life)) life.discard();
-}
-
-function leaveModules(modules: readonly RunningModule[]): void {
-  for (const { life } of modules) life.leave();
-}
-
-function livesOf(modules: Iterable<RunningModule>): ReadonlySet<ModuleLife> {
-  return new Set(Array.from(modules, ({ life }) => life));
 }
