@@ -1,7 +1,7 @@
 import type { ZoneSize } from '../../core/contract/args.js';
 import type { Counter, MetricKinds } from '../../core/contract/metrics.js';
 import type { Records, Zones } from '../../core/contract/zones.js';
-import type { Verdict } from './challenges.js';
+import type { CaptchaVerdict } from './challenges.js';
 import { SlidingSecond, SLIDING_FIELDS } from './sliding-second.js';
 
 /** How long a key without requests is remembered at least, in milliseconds. */
@@ -47,7 +47,7 @@ export class CaptchaZone {
     this.#counters.verified.add();
   }
 
-  solved(verdict: Verdict): void {
+  solved(verdict: CaptchaVerdict): void {
     const result = verdict === 'right' ? 'right' : verdict === 'gone' ? 'rejected' : 'wrong';
     this.#counters[result].add();
   }

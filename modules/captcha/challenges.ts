@@ -43,7 +43,7 @@ export interface Solution {
  * `gone`: no such challenge, or it was solved, has expired, or was about another page. `spent`: wrong for the last time. `wait`: the key has tried too
  * often in this minute.
  */
-export type Verdict = 'right' | 'wrong' | 'spent' | 'wait' | 'gone';
+export type CaptchaVerdict = 'right' | 'wrong' | 'spent' | 'wait' | 'gone';
 
 /** Challenges, and what clients have done with them, over all workers. */
 export class Challenges {
@@ -72,7 +72,7 @@ export class Challenges {
   }
 
   /** Checks a solution: it is valid once, and each wrong one counts. */
-  solve(challenge: Challenge, { text, work, page }: Solution, now: number): { readonly verdict: Verdict; readonly left: number } {
+  solve(challenge: Challenge, { text, work, page }: Solution, now: number): { readonly verdict: CaptchaVerdict; readonly left: number } {
     const { mode, salt, difficulty, key, seed } = challenge;
     if (page !== challenge.page) return { verdict: 'gone', left: 0 };
     const isWorked = mode !== 'image' && work !== '' && isWorkDone(salt, difficulty, work);
@@ -113,7 +113,7 @@ function begin(uses: Uses, minute: number): void {
 
 interface Attempt {
   readonly isRight: boolean;
-  verdict: Verdict;
+  verdict: CaptchaVerdict;
   left: number;
 }
 

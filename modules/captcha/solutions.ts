@@ -1,7 +1,7 @@
 import { DECLINED, type HttpRequest, type Result } from '../../core/contract/http.js';
 import { conditionalResult } from '../../core/toolkit/conditions.js';
 import { ASSETS, PREFIX, type Asset } from './assets.js';
-import type { Challenge, Verdict } from './challenges.js';
+import type { Challenge, CaptchaVerdict } from './challenges.js';
 import { digestOf, pictureText, soundCounts } from './sealed-challenge.js';
 import { fieldsOf, returnUri, type Original } from './original-request.js';
 import { drawText } from './picture.js';
@@ -16,7 +16,7 @@ const TOKEN_PATH = /^(picture|sound)\/([\w-]+)$/;
 export interface SolutionEffects {
   /** Undefined: there is no such zone any more. */
   accept(request: HttpRequest, challenge: Challenge): string | undefined;
-  count(request: HttpRequest, zone: string | undefined, verdict: Verdict): void;
+  count(request: HttpRequest, zone: string | undefined, verdict: CaptchaVerdict): void;
 }
 
 interface Sent extends Original {

@@ -4,7 +4,7 @@ import { DECLINED, type HttpHandlers, type Scope } from '../../core/contract/htt
 import { httpModule, type HttpModule } from '../../core/contract/manifest.js';
 import { Metrics } from '../../core/contract/metrics.js';
 import { directive } from '../../core/contract/spec.js';
-import { responsesOf, ZoneCounters, type ZoneFigures, type ZoneKind } from './zone-counters.js';
+import { responsesOf, ZoneCounters, type StatusZoneFigures, type ZoneKind } from './zone-counters.js';
 
 const directives = {
   status_zone: directive({
@@ -56,7 +56,7 @@ export class StatusZones implements HttpModule {
   }
 
   @action('status_zones.read')
-  read({ kind }: Pick<ResetParams, 'kind'>): Readonly<Record<string, ZoneFigures>> {
+  read({ kind }: Pick<ResetParams, 'kind'>): Readonly<Record<string, StatusZoneFigures>> {
     const zones = Array.from(this.#zones.values(), ({ zone }) => zone).filter((zone) => zone.kind === kind);
     const responses = responsesOf(this.metrics.read());
     return Object.fromEntries(

@@ -4,7 +4,7 @@ import type { Counter, Gauge, MetricKinds, MetricValue } from '../../core/contra
 export type ZoneKind = 'server' | 'location';
 
 /** Figures of a zone as NGINX Plus names them. */
-export interface ZoneFigures {
+export interface StatusZoneFigures {
   /** Of a server: requests that are under way. */
   readonly processing?: number;
   readonly requests: number;
@@ -92,7 +92,7 @@ export class ZoneCounters {
   }
 
   /** @param now what was counted of its responses so far */
-  figures(now: Codes): ZoneFigures {
+  figures(now: Codes): StatusZoneFigures {
     const { requests, discarded, received, sent, codes } = this.#totals(now);
     const zero = this.#zero;
     const since = new Map(Array.from(codes, ([code, count]) => [code, count - (zero.codes.get(code) ?? 0)] as const));

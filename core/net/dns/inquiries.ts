@@ -7,11 +7,11 @@ import type { NameServers } from './name-servers.js';
 const MOST = 512;
 
 /** A question under way. When it is closed, nothing is reported any more. */
-export interface Asked {
+export interface SentInquiry {
   close(): void;
 }
 
-interface Waiting extends Asked {
+interface Waiting extends SentInquiry {
   readonly question: Question;
   readonly deadline: number;
   readonly onEnd: (end: InquiryEnd) => void;
@@ -35,7 +35,7 @@ export class Inquiries {
   ) {}
 
   /** @param deadline by the clock of the constructor @param onEnd is called once, and never before this method has returned */
-  ask(question: Question, deadline: number, onEnd: (end: InquiryEnd) => void): Asked {
+  ask(question: Question, deadline: number, onEnd: (end: InquiryEnd) => void): SentInquiry {
     const waiting: Waiting = { question, deadline, onEnd, inquiry: undefined, isClosed: false, close: () => this.#leave(waiting) };
     this.#queue.add(waiting);
     if (this.#kinds !== undefined && this.servers.ready() === undefined) this.#startSome(this.#kinds);

@@ -1,7 +1,7 @@
 import type { Resource } from 'dns2';
 import { chainEnd } from './alias-chain.js';
 import { domainName } from './domain-name.js';
-import type { Asked, Inquiries } from './inquiries.js';
+import type { SentInquiry, Inquiries } from './inquiries.js';
 import type { InquiryEnd } from './inquiry.js';
 import type { Question, DnsReply } from './records.js';
 import type { ResolveErrorCode } from './resolve-error.js';
@@ -24,7 +24,7 @@ const failed = (error: ResolveErrorCode): Found => ({ records: [], error, ttl: u
 /** Looks for the records of one type that a name has, through aliases whose end a server leaves to its clients. */
 export class RecordSearch {
   #asked = 1;
-  #asking: Asked;
+  #asking: SentInquiry;
   /** Seconds: the least of the aliases so far. */
   #ttl = Infinity;
 
@@ -42,7 +42,7 @@ export class RecordSearch {
     this.#asking.close();
   }
 
-  #ask(): Asked {
+  #ask(): SentInquiry {
     return this.inquiries.ask(this.question, this.deadline, (end) => this.#onReply(end));
   }
 
