@@ -13,7 +13,7 @@ import { SerialStreams } from './protocol/serial-streams.js';
 import { TunnelStreams } from './protocol/tunnel-streams.js';
 import { ResponseFields } from './response-fields.js';
 
-/** What OpenSSL says about files is to be known before traffic comes. */
+/** Reports errors of OpenSSL about files before traffic comes. */
 function assertUsable({ tls, plan }: ExchangeRoute): void {
   try {
     void tls?.context;
@@ -33,9 +33,9 @@ function namesIn(target: string | undefined): readonly string[] {
 export class HttpExchanges extends Exchanges {
   /** Something is passed on: requests may have bodies that need a place. */
   inUse = false;
-  /** Told of the names that targets stand for: what is compiled depends on whether an upstream has them. */
+  /** Called with the names that targets stand for: the compiled route depends on whether an upstream has them. */
   onUse: (name: string) => void = () => undefined;
-  /** Told of the folders that responses are buffered in. */
+  /** Called with the folders that responses are buffered in. */
   onFolder: (path: string) => void = () => undefined;
   #lookups: Promise<void>[] = [];
   #temporaryFolders = new Set<string>();
@@ -77,7 +77,7 @@ export class HttpExchanges extends Exchanges {
     for (const name of namesIn(route.plan.target.constant)) this.onUse(name);
     if (!route.find()) {
       const lookup = route.lookUp();
-      // What is wrong is asked for when all are compiled, which may be long after the name turned out to be unknown.
+      // Its error is asked for when all are compiled, which may be long after the name turned out to be unknown.
       lookup.catch(() => undefined);
       this.#lookups.push(lookup);
     }
@@ -106,7 +106,7 @@ export class HttpExchanges extends Exchanges {
     try {
       return this.source.find(name) !== this.source.inForce(name);
     } catch {
-      // It is rejected: whoever uses it says so as well.
+      // It is rejected, and its users report that as well.
       return true;
     }
   }
