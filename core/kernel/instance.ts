@@ -225,7 +225,7 @@ export class Instance {
 
   /** Closes connections whose request began before `time` (epoch milliseconds): `worker_shutdown_timeout` of a reload is over. */
   cutOff(time: number): void {
-    const modules = this.#former.names;
+    const modules = this.#turnover.formerNames;
     const count = this.#followers.reduce((sum, follower) => sum + (follower.cutOff?.(time) ?? 0), 0);
     if (count === 0) return;
     const code = modules.length === 0 ? '' : `, which ran the old code of ${modules.map((name) => `"${name}"`).join(', ')}`;

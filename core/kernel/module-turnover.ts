@@ -20,6 +20,11 @@ export class ModuleTurnover {
     this.#former = new FormerModules(options.log, followers, (modules) => this.retire(modules));
   }
 
+  /** Names of replaced modules that requests still use. */
+  get formerNames(): readonly string[] {
+    return this.#former.names;
+  }
+
   /** Starts the first modules, in load order. @throws ConfigErrors when one fails */
   async start(modules: RunningModules | undefined): Promise<void> {
     this.#isStarted = true;
