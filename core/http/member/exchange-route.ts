@@ -2,7 +2,7 @@ import type { ExplainedUpstream, ExplainNotes } from '../../contract/explain.js'
 import type { HttpRequest, Result } from '../../contract/http.js';
 import { DONE } from '../../contract/http.js';
 import { isToken, targetText } from '../../contract/message-text.js';
-import type { Exchanges, ExchangePlan, UriPlan } from '../../contract/exchanges.js';
+import type { ExchangePlan, UriPlan } from '../../contract/exchanges.js';
 import { ArgError } from '../../contract/spec.js';
 import { FieldFilter, FieldFilters, keptFields } from '../../net/http1/fields.js';
 import { DEFAULT_HEAD_LIMITS, type HeadLimits } from '../../net/http1/message-head.js';
@@ -167,7 +167,7 @@ export class ExchangeRoute implements MemberRoute {
     return this.#resolveNow(request);
   }
 
-  /** See {@link Exchanges.explain}. */
+  /** See `explain` of the service `Exchanges`. */
   explain(request: HttpRequest, notes: ExplainNotes): Result {
     const target = this.plan.target.of(request);
     let upstream = this.#upstreamFor(request);
