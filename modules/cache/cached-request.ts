@@ -126,7 +126,7 @@ export class CachedRequest {
     this.#forwarded = 'uri-miss';
     await this.#open();
     if (starter?.missing !== undefined) return this.#askForPart(starter.missing);
-    await this.#choosePart(isBackground);
+    if (plan.rules.storesParts) await this.#choosePart(isBackground);
     if (this.stored !== undefined) return this.#withStored(this.stored, isBackground);
     this.status = 'MISS';
     if (this.#terms.onlyIfCached) return NOT_CACHED;
@@ -190,7 +190,7 @@ export class CachedRequest {
       if (!(await zone.holds.whenBelow(this.#name, limit, Math.min(left, age), request.signal)) && age < left) limit++;
       if (request.signal.aborted) return DECLINED;
       await this.#open();
-      await this.#choosePart(false);
+      if (plan.rules.storesParts) await this.#choosePart(false);
       if (this.stored !== undefined && isUsable(this.stored, this.#terms, Date.now())) return this.#send('HIT');
       this.#close();
     }
@@ -202,7 +202,7 @@ export class CachedRequest {
   async #choosePart(isBackground: boolean): Promise<void> {
     const { request, stored } = this;
     const part = stored && storedPart(stored);
-    if (stored === undefined || part === undefined || !this.plan.rules.storesParts) return;
+    if (stored === undefined || part === undefined) return;
     const wanted = part === 'invalid' ? undefined : wantedSpan(isBackground ? undefined : rangeFor(request, stored), part.total);
     if (part !== 'invalid' && wanted !== undefined && (contains(part, wanted) || (await this.#complete(stored, part, wanted)))) {
       this.#wanted = wanted;

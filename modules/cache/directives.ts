@@ -59,6 +59,9 @@ function validityWord(): ArgType<string, string> {
   });
 }
 
+/** Sets of rules. */
+export const RULES = ['nginx', 'rfc9111'] as const;
+
 const DIRECTIVES = {
   cache_path: directive({
     in: ['http'],
@@ -174,12 +177,14 @@ const DIRECTIVES = {
   }),
   cache_rules: directive({
     in: ANYWHERE,
-    args: choice('nginx', 'rfc9111'),
+    dynamic: true,
+    args: choice(...RULES),
     default: 'nginx',
     doc: 'Which responses are stored and used: by the rules of nginx, or by those of RFC 9111 for a shared cache.',
   }),
   cache_status: directive({
     in: ANYWHERE,
+    dynamic: true,
     args: flag(),
     default: 'off',
     doc: 'Adds the field Cache-Status to responses (RFC 9211): what the cache did with the request.',

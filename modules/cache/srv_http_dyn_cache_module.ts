@@ -1,9 +1,9 @@
-import { flag, number, text } from '../../core/contract/args.js';
+import { choice, flag, number, text } from '../../core/contract/args.js';
 import { coreModule } from '../../core/contract/manifest.js';
 import type { FieldSet, Setting } from '../../core/contract/setting.js';
 import type { JsonSchema } from '../../core/contract/spec.js';
 import { argumentField, inPlaceOf, listField, objectSchema } from '../../core/toolkit/setting-fields.js';
-import { METHODS, STALE } from './directives.js';
+import { METHODS, RULES, STALE } from './directives.js';
 
 interface Validity {
   readonly statuses?: readonly (number | string)[];
@@ -68,6 +68,8 @@ const fields: readonly FieldSet[] = [
   argumentField('proxy_cache_min_uses', number({ min: 1 }), 'Requests after which a response is stored.'),
   argumentField('proxy_cache_lock', flag(), 'One request for a new key is passed on; the others wait for its response.'),
   argumentField('proxy_cache_background_update', flag(), 'Responses are renewed while the stale one is used.'),
+  argumentField('proxy_cache_rules', choice(...RULES), 'The rules by which responses are stored and used.'),
+  argumentField('proxy_cache_status', flag(), 'Responses have the field Cache-Status.'),
   argumentField('proxy_cache_revalidate', flag(), 'Responses are renewed by conditional requests.'),
 ];
 

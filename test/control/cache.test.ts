@@ -217,6 +217,8 @@ test.serial('http_cache: cache, times and conditions of a location are changed',
     proxy_cache_methods: ['GET', 'POST'],
     proxy_cache_min_uses: 2,
     proxy_cache_lock: true,
+    proxy_cache_rules: 'nginx',
+    proxy_cache_status: true,
   };
   const set = await put(fields);
   t.is(set.status, 200, set.body);
@@ -227,6 +229,10 @@ test.serial('http_cache: cache, times and conditions of a location are changed',
   t.is(await status('/dynamic/a?status=404'), 'MISS');
   await waitFor('HIT', async () => (await status('/dynamic/a?status=404')) === 'HIT');
   t.is(await status('/dynamic/a?status=404&new=1'), 'BYPASS');
+  t.is((await put({ proxy_cache: 'other', proxy_cache_rules: 'rfc9111' })).status, 200);
+  t.is(await status('/dynamic/rules?f=Cache-Control:no-cache&tag=a'), 'MISS');
+  // With the other rules it would not be stored.
+  await waitFor('REVALIDATED', async () => (await status('/dynamic/rules?f=Cache-Control:no-cache&tag=a')) === 'REVALIDATED');
   t.is((await put({ proxy_no_cache: ['};"', '{ $arg_b'], proxy_cache: 'off' })).status, 200);
   t.regex((await node.call('GET', '/config/http_cache')).body, /\["\};\\"","\{ \$arg_b"\]/);
   const before = member.count('/dynamic/a');
