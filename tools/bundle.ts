@@ -10,6 +10,7 @@ import { join, relative, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { rolldown, type Plugin } from 'rolldown';
 import { findInstallation } from '../core/kernel/installation.js';
+import { makeScript } from './bundled-script.js';
 import { STANDARD_MODULES } from '../core/kernel/standard-modules.js';
 
 /** Output of the compiler: the folder above this file. */
@@ -22,11 +23,13 @@ const STANDARD_EXPORTS = 'core/kernel/standard-exports';
 const THREADS = [WORKER, 'core/kernel/loop-guard-thread.js', 'modules/auth_basic/hash-thread.js'];
 /** Path of each module by its name. */
 const MODULES = new Map(Array.from(findInstallation().modules, ([name, file]) => [name, relative(DIST, file)]));
-/** Small processes of root's: they share nothing with the others, whose files are large. */
-const ROOTS = ['core/parent/main', 'core/cli/parent-start'];
+/** Small processes of root's, and the loader of scripts: they share nothing with the others, whose files are large. */
+const ROOTS = ['core/parent/main', 'core/cli/parent-start', 'core/kernel/code-cache'];
+/** Chunks whose compiled code is kept. */
+const SCRIPTS = ['worker'];
 const HELPERS = ['broker', 'ctrl'];
 /** Modules of Node.js that most threads never use, or late. */
-const LAZY = new Set(['node:child_process', 'node:crypto', 'node:dns/promises', 'node:fs/promises']);
+const LAZY = new Set(['node:child_process', 'node:crypto', 'node:dns/promises', 'node:fs/promises', 'node:v8', 'node:zlib']);
 /** As rolldown writes it, before the code is minified. */
 const BUILTIN_IMPORT = /^import (.+) from "(node:[\w/]+)";$/gm;
 /** How long the server that fills the compile cache may take to start. */
@@ -177,9 +180,18 @@ async function write(folder: string): Promise<void> {
   });
   await parent.write({ ...OUTPUT, chunkFileNames: 'core/chunks/root-[name].js', dir: folder });
   await parent.close();
+  for (const chunk of SCRIPTS) makeScript(folder, `core/chunks/${chunk}.js`);
 }
 
-/** Runs a server for a moment: Node.js keeps the compiled code of what it loads beside the bundle. */
+/** True if each kind of thread has kept its code: core/kernel/code-cache.ts. */
+function isCodeKept(): boolean {
+  const kinds = ['main', 'worker', ...HELPERS.map((kind) => `helper-${kind}`)];
+  const cache = join(BUNDLE, 'cache');
+  const folders = existsSync(cache) ? readdirSync(cache).filter((name) => name.startsWith('srv-')) : [];
+  return kinds.every((kind) => folders.some((folder) => existsSync(join(cache, folder, kind))));
+}
+
+/** Runs a server for a moment: what its threads compile is kept beside the bundle. */
 async function fillCompileCache(): Promise<void> {
   const prefix = mkdtempSync(join(tmpdir(), 'srv-bundle-'));
   try {
@@ -196,10 +208,8 @@ async function fillCompileCache(): Promise<void> {
     for (const [file, text] of Object.entries(configurations)) writeFileSync(join(prefix, 'conf', file), text);
     const child = spawn(process.execPath, [join(DIST, 'core/cli/srv.js'), '-p', prefix], { stdio: ['ignore', 'inherit', 'inherit'] });
     const ended = once(child, 'exit');
-    for (let waited = 0; !existsSync(join(prefix, 'api')) && child.exitCode === null; waited += 20) {
-      if (waited > WARM_UP_MS) break;
-      await delay(20);
-    }
+    const limit = Date.now() + WARM_UP_MS;
+    while (!isCodeKept() && child.exitCode === null && Date.now() < limit) await delay(20);
     child.kill('SIGTERM');
     const [code] = (await ended) as [number | null];
     if (code !== 0) throw new Error(`a server run from the bundle ended with ${code ?? 'a signal'}`);

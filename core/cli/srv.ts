@@ -21,7 +21,7 @@ if (Number(major) < OLDEST_NODE) {
 } else {
   const { enableCompileCache, setSourceMapsSupport } = process.getBuiltinModule('node:module');
   // Stack traces name lines of the sources. A map is read when a stack is printed, not before.
-  setSourceMapsSupport(true, { nodeModules: true });
+  setSourceMapsSupport(true, { nodeModules: true, generatedCode: true });
   const bundled = isBundled();
   if (bundled) {
     // Threads and helper processes inherit it: they share what is compiled already.

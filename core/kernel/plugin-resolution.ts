@@ -61,4 +61,4 @@ function named(url: string, { format, source }: LoadedFile): Buffer {
 }
 
 // Stacks name the lines of what was compiled (TypeScript, a bundle), where the file that was loaded has a map.
-setSourceMapsSupport(true, { nodeModules: true });
+setSourceMapsSupport(true, { nodeModules: true, generatedCode: true });

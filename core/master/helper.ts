@@ -96,7 +96,7 @@ export class Helper {
     // The channel is its lifeline: it closes when this process ends, however it ends, and the helper with it.
     const inherited = this.#inherited;
     this.#inherited = [];
-    const child = fork(HELPER_FILE, [], {
+    const child = fork(HELPER_FILE, [this.start.kind], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc', ...inherited.map(({ descriptor }) => descriptor)],
       serialization: 'advanced',
       execArgv: [...process.execArgv, '--enable-source-maps'],

@@ -2,5 +2,5 @@
 import { setSourceMapsSupport } from 'node:module';
 
 // Not an option of the thread: with `execArgv` of its own a thread rejects the options of V8 that its process may have been started with.
-setSourceMapsSupport(true, { nodeModules: true });
+setSourceMapsSupport(true, { nodeModules: true, generatedCode: true });
 await import('./serve.js');

@@ -1,12 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, readdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { crc32 } from 'node:zlib';
 import test from 'ava';
 import { get } from '../harness/client.js';
 import { plugin } from '../harness/plugins.js';
 import { shared } from '../harness/scope.js';
 import { startSrv } from '../harness/srv.js';
 import { tempFolder } from '../harness/temp.js';
+import { waitFor } from '../harness/wait.js';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 
@@ -75,6 +77,39 @@ test.serial('a worker loads what it uses of Node.js, and no more', async (t) => 
     rare.filter((name) => loaded.has(name)),
     [],
   );
+});
+
+/** True for a file of compiled code whose checksum is right. */
+function isSound(file: string): boolean {
+  const content = existsSync(file) ? readFileSync(file) : Buffer.alloc(0);
+  return content.length > 100_000 && content.readUInt32LE() === crc32(content.subarray(8));
+}
+
+test.serial('compiled code is kept, and made again where it is damaged', async (t) => {
+  const root = await installation();
+  const cache = tempFolder(t);
+  const keeps = async (damage: (file: string) => void): Promise<void> => {
+    const env = { NODE_COMPILE_CACHE: cache };
+    const srv = await startSrv(t, 'events {} http { server { listen 127.0.0.1:%%PORT_web%%; return 200 ok; } }', {
+      command: join(root, 'dist/core/cli/srv.js'),
+      env,
+    });
+    t.is((await get(srv.port('web'), '/')).body, 'ok');
+    const files = (): readonly string[] =>
+      readdirSync(cache)
+        .filter((name) => name.startsWith('srv-'))
+        .flatMap((folder) => ['main', 'worker'].map((kind) => join(cache, folder, kind)));
+    await waitFor('the code of both threads', () => files().length === 2 && files().every(isSound), 20_000);
+    await srv.stop();
+    files().forEach(damage);
+  };
+  await keeps((file) => {
+    const content = readFileSync(file);
+    content.fill(0, content.length / 2, content.length / 2 + 64);
+    writeFileSync(file, content);
+  });
+  await keeps((file) => writeFileSync(file, ''));
+  await keeps(() => undefined);
 });
 
 test.serial('a bundle imports no module of Node.js, which would evaluate all of its exports', async (t) => {

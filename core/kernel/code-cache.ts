@@ -1,0 +1,103 @@
+/**
+ * Scripts of the bundle, with the code that V8 has compiled for them. The compile cache of Node.js keeps the code of a module as it is when the
+ * module is loaded, and V8 compiles a function at its first call. This one keeps the code of a thread that has started: the next one
+ * compiles next to nothing.
+ */
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { cachedDataVersionTag } from 'node:v8';
+import { Script } from 'node:vm';
+import { getEnvironmentData, isMainThread, setEnvironmentData, threadId } from 'node:worker_threads';
+import { crc32 } from 'node:zlib';
+import { limitBacktracking } from './linear-patterns.js';
+
+/** Time that a thread has to start before the code that it uses is kept. */
+const SETTLED_MS = 1500;
+/** A file begins with the checksum of the rest: V8 ends the process where it is damaged. The code is aligned as V8 wants it. */
+const HEADER_BYTES = 8;
+/** Name of the data that a main thread hands down to workers. */
+const SHARED = 'srv.code';
+
+/** A script whose result is a function. */
+export interface BundledScript {
+  readonly path: string;
+  /** Changes with the text. */
+  readonly hash: string;
+}
+
+interface Shared {
+  /** Version and flags of V8. */
+  readonly tag: number;
+  /** Of workers: the file, which is read and checked once, for all of them. */
+  readonly code: SharedArrayBuffer | undefined;
+}
+
+/** Runs a script and calls its result. */
+export function runScript({ path, hash }: BundledScript, given: readonly unknown[]): Readonly<Record<string, unknown>> {
+  const kind = threadKind();
+  const folder = process.env['NODE_COMPILE_CACHE'];
+  if (isMainThread) share(folder, hash, kind);
+  const shared = getEnvironmentData(SHARED) as Shared | undefined;
+  const file = folder === undefined || shared === undefined ? undefined : codeFile(folder, hash, shared.tag, kind);
+  const kept = isMainThread ? contentOf(file) : shared?.code && Buffer.from(shared.code);
+  addSourceMap(path);
+  const script = new Script(readFileSync(path, 'latin1'), { filename: path, cachedData: kept?.subarray(HEADER_BYTES) });
+  if (file !== undefined && kept === undefined) setTimeout(keepCode, SETTLED_MS, script, file).unref();
+  const result = script.runInThisContext() as (...given: readonly unknown[]) => Readonly<Record<string, unknown>>;
+  return result(...given);
+}
+
+/** Each kind of thread has a file of its own, since it calls other functions. */
+function threadKind(): string {
+  if (!isMainThread) return 'worker';
+  const [, entry = '', first = ''] = process.argv;
+  return entry.endsWith('helper/main.js') ? `helper-${first}` : 'main';
+}
+
+function share(folder: string | undefined, hash: string, kind: string): void {
+  // It changes a flag of V8.
+  limitBacktracking();
+  const tag = cachedDataVersionTag();
+  const kept = folder !== undefined && kind === 'main' ? contentOf(codeFile(folder, hash, tag, 'worker')) : undefined;
+  const code = kept && new SharedArrayBuffer(kept.length);
+  if (kept && code) kept.copy(Buffer.from(code));
+  setEnvironmentData(SHARED, { tag, code } satisfies Shared);
+}
+
+function codeFile(folder: string, hash: string, tag: number, kind: string): string {
+  return join(folder, `srv-${hash}-${tag.toString(16)}`, kind);
+}
+
+/** Undefined: there is no such file, or it is damaged. */
+function contentOf(file: string | undefined): Buffer | undefined {
+  if (file === undefined) return undefined;
+  try {
+    const content = readFileSync(file);
+    return content.length > HEADER_BYTES && content.readUInt32LE() === crc32(content.subarray(HEADER_BYTES)) ? content : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Makes stack traces lead to the sources: Node.js finds the map of a script by generated code with the script's name. */
+function addSourceMap(path: string): void {
+  Reflect.construct(Function, [`//# sourceURL=${pathToFileURL(path).href}\n//# sourceMappingURL=${basename(path)}.map`]);
+}
+
+/** Has no effect where the folder may not be written to. */
+function keepCode(script: Script, file: string): void {
+  // The code is for the flags of this moment: one may have changed since the start.
+  if (cachedDataVersionTag() !== (getEnvironmentData(SHARED) as Shared).tag) return;
+  const code = script.createCachedData();
+  const header = Buffer.alloc(HEADER_BYTES);
+  header.writeUInt32LE(crc32(code));
+  const unfinished = `${file}.${process.pid}-${threadId}`;
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(unfinished, Buffer.concat([header, code]));
+    renameSync(unfinished, file);
+  } catch {
+    // The next start compiles again.
+  }
+}
