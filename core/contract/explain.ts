@@ -31,7 +31,12 @@ export type Facts = Readonly<Record<string, unknown>>;
 export type ExplainHandler = ((request: HttpRequest, notes: ExplainNotes) => Result) | 'run';
 
 /** The handlers that can be explained. */
-export type Explainers = Readonly<Partial<Record<Phase | 'connect' | 'content' | 'defaultContent', ExplainHandler>>>;
+export type Explainers = Readonly<
+  Partial<Record<Phase | 'connect' | 'content' | 'defaultContent', ExplainHandler>> & {
+    /** Another result than {@link DECLINED}: no member is asked. */
+    memberRequest?: Exclude<ExplainHandler, 'run'>;
+  }
+>;
 
 /** A request to explain. */
 export interface ExplainQuestion {

@@ -111,6 +111,12 @@ export class HttpCache implements HttpModule {
         const status = state?.cacheStatus ?? '';
         if (status !== '') request.response.append('Cache-Status', status);
       },
+      explain: {
+        memberRequest: (_, notes) => {
+          notes.assume('the cache has no response that may be used');
+          return DECLINED;
+        },
+      },
     };
   }
 

@@ -289,6 +289,9 @@ test('modules of others: nothing is run that does not say so', async (t) => {
     waits: `{ access: async () => 403, explain: { access: 'run' } }`,
     throws: `{ access: () => 403, explain: { access: () => { throw new Error('no'); } } }`,
     asks: `{ access: (request) => request.subrequest('/x'), explain: { access: 'run' } }`,
+    calls: `{ memberRequest: () => 403 }`,
+    keeps: `{ memberRequest: () => 403, explain: { memberRequest: (request, notes) => notes.end('a stored page', 200) } }`,
+    misses: `{ memberRequest: () => 403, explain: { memberRequest: (request, notes) => { notes.say('nothing is stored'); return -1; } } }`,
     delays: `{ preaccess: (request) => request.delay(5000), explain: { preaccess: 'run' } }`,
   });
   const errors: string[] = [];
@@ -303,6 +306,13 @@ test('modules of others: nothing is run that does not say so', async (t) => {
   t.like(says.steps.at(-1), { phase: 'access', module: 'acme_says', text: 'because', facts: { of: 1 } });
   t.deepEqual(all('waits').assumptions, ['it is not known what acme_waits does: it waits for something']);
   t.deepEqual(all('asks').assumptions, ['it is not known what acme_asks does: it waits for something']);
+  const calls = all('calls');
+  t.is(calls.response.by, 'upstream');
+  t.deepEqual(calls.assumptions, ['acme_calls does not respond in the place of a member: it does not explain itself']);
+  t.deepEqual(all('keeps').response, { by: 'srv', status: 200, text: 'a stored page' });
+  t.is(all('keeps').upstream, undefined);
+  t.is(all('misses').response.by, 'upstream');
+  t.like(all('misses').steps.at(-1), { module: 'acme_misses', text: 'nothing is stored' });
   const thrown = all('throws');
   t.is(thrown.response.status, 500);
   t.regex(thrown.log[0] ?? '', /a handler of "acme_throws" failed: Error: no/);

@@ -68,6 +68,8 @@ export class Recorder implements ExplainNotes {
   }
 
   pass(upstream: ExplainedUpstream): Result {
+    const before = this.#askBeforeMember();
+    if (before !== DECLINED) return before;
     this.upstream = upstream;
     const kept = this.#request?.errorStatus ?? 0;
     const text = `a member of upstream "${upstream.name}" responds${kept === 0 ? '' : `, with status ${kept} of the error page`}`;
@@ -109,6 +111,24 @@ export class Recorder implements ExplainNotes {
     } finally {
       this.#current = before;
     }
+  }
+
+  /** Modules that may respond in the place of a member. */
+  #askBeforeMember(): Result {
+    const request = this.#request;
+    if (request === undefined) return DECLINED;
+    const { callHandlers, modules, explainers } = request.location;
+    for (const handler of callHandlers) {
+      const module = modules.get(handler) ?? '';
+      const explainer = explainers.get(handler);
+      if (explainer === undefined || explainer === 'run') {
+        this.assume(`${module} does not respond in the place of a member: it does not explain itself`);
+        continue;
+      }
+      const result = this.run({ phase: 'content', module, handler: () => DECLINED, explainer }, request);
+      if (result !== DECLINED) return result;
+    }
+    return DECLINED;
   }
 
   #resultOf({ phase, module, handler, explainer }: Explained, request: Request): Result {

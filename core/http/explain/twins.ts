@@ -33,7 +33,9 @@ export class Twins {
   #twin(location: Location): Location {
     const { branches, limitExcept, connect, content, defaultContent } = location;
     const modules = new Map<unknown, string>();
+    for (const handler of location.callHandlers) modules.set(handler, location.modules.get(handler) ?? 'srv');
     return {
+      // With the handlers `memberRequest`, which are not run: `Recorder.pass` asks for their explanations.
       ...location,
       steps: stepsOf(location.steps, location, modules),
       connect: connect && handlerOf(connect, 'content', location, modules),
@@ -45,7 +47,6 @@ export class Twins {
       error: undefined,
       headerFilters: [],
       memberHandlers: [],
-      callHandlers: [],
       callFailureHandlers: [],
       attemptHandlers: [],
       logHandlers: [],
