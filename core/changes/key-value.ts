@@ -22,6 +22,7 @@ import type { Participant, Replicated } from './participant.js';
 import { assertAlone, type Staging } from './staging.js';
 import { Store } from './store.js';
 import { StoreReleased } from './store-error.js';
+import { UnsavedPairs } from './unsaved-pairs.js';
 
 const PUBLISH_LIMIT = 1500;
 const EXPIRY_EVERY = 1000;
@@ -77,6 +78,8 @@ export class MasterKeyValue extends KeyValue implements Replicated {
 
   readonly #follower: LogFollower<PairEntry, readonly PairData[]>;
   readonly #log: ChosenLog<PairEntry, readonly PairData[]>;
+  /** Of several nodes. */
+  readonly #unsaved = new UnsavedPairs((work) => this.#write(work));
   #tail: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly options: KeyValueOptions) {
@@ -156,6 +159,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
 
   list({ prefix = '', after = '', limit, maxBytes = Infinity }: ListOptions): KeyValuePage {
     this.#open();
+    this.#unsaved.flush();
     const pairs: { key: string; value: string }[] = [];
     let bytes = 0;
     for (const pair of this.#store.pairs.from(prefix, after)) {
@@ -188,6 +192,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
 
   /** Closes the files, for another program. Calls are rejected until {@link reopen}; workers have their copies. */
   release(): void {
+    this.#unsaved.flush();
     this.#ownStore?.release();
   }
 
@@ -198,6 +203,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
 
   close(): void {
     this.#follower.stop();
+    this.#unsaved.flush();
     clearInterval(this.#timer);
     this.#timer = undefined;
     this.#ownStore?.close();
@@ -242,8 +248,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
 
   /** In a form that the version of no key has: one may be sent for the other. */
   #listVersion(): string {
-    this.#open();
-    return `kv-${this.#store.pairVersion}`;
+    return `kv-${this.#version.number}`;
   }
 
   #alive(key: string): PairData | undefined {
@@ -267,6 +272,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
 
   get #version(): LogVersion {
     this.#open();
+    if (this.#unsaved.version !== undefined) return this.#unsaved.version;
     const { pairEpoch: epoch, pairVersion: number, pairMark: mark } = this.#store;
     return mark === 0 ? { epoch, number } : { epoch, number, mark };
   }
@@ -297,13 +303,18 @@ export class MasterKeyValue extends KeyValue implements Replicated {
     await published;
   }
 
+  /** @param mark of a log of several nodes */
   #keep({ set, deleted }: PairEntry, number: number, mark = 0): PairChange {
     const pairs = set.map((pair) => ({ ...pair, version: number }));
+    if (this.#log.isShared) {
+      const change = { set: pairs, deleted };
+      this.#unsaved.add(change, { epoch: this.#version.epoch, number, mark });
+      return this.#take(change);
+    }
     this.#write((store) => {
       for (const pair of pairs) store.pairs.put(pair);
       for (const key of deleted) store.pairs.delete(key);
       store.pairVersion = number;
-      if (mark !== store.pairMark) store.pairMark = mark;
     });
     return this.#take({ set: pairs, deleted });
   }
@@ -324,6 +335,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
       store.pairVersion = version.number;
       store.pairMark = version.mark ?? 0;
     });
+    this.#unsaved.drop();
     return this.#take({ set, deleted });
   }
 

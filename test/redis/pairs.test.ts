@@ -1,7 +1,9 @@
 /** Key-value pairs of several nodes over a real Redis. */
+import { cpSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 import { RedisServer, testRedis } from '../harness/redis.js';
+import { tempFolder } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
 import { PairsNode, type PairsNodeOptions } from './pairs-node.js';
 
@@ -252,4 +254,19 @@ testRedis('redis-server: redis_wait responds when a replica has the write', asyn
   const a = await PairsNode.start(t, 'a', server.port, { wait: { replicas: 1, timeout: 2000 } });
   await waitFor('replication', async () => (await a.connection.replicated(1, 100)) === 1);
   await t.notThrowsAsync(a.pairs.set('color', 'red'));
+});
+
+testRedis('redis-server: a copy that was not saved before a crash is completed from the stream', async (t) => {
+  const server = await RedisServer.start(t);
+  const [a, b] = (await startNodes(t, 'ab', server)) as [PairsNode, PairsNode];
+  await a.pairs.set('color', 'red');
+  await same(t, [a, b]);
+  const before = tempFolder(t);
+  cpSync(b.folder, before, { recursive: true });
+  await a.pairs.set('color', 'blue');
+  await a.pairs.set('size', 'big');
+  await same(t, [a, b]);
+  // As after a crash: the files are those of an earlier moment.
+  const again = await PairsNode.start(t, 'c', server.port, { folder: before });
+  await same(t, [a, again], { color: 'blue', size: 'big' });
 });
