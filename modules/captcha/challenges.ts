@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { RecordFields, Records } from '../../core/contract/zones.js';
 import { DIGEST, pictureText, seal, soundCounts, unseal, workSalt, type Claims } from './sealed-challenge.js';
+import type { Means } from './pass-cookie.js';
 import type { Secrets } from './secrets.js';
 import { isWorkDone } from './work.js';
 
@@ -45,11 +46,21 @@ export interface Solution {
  */
 export type CaptchaVerdict = 'right' | 'wrong' | 'spent' | 'wait' | 'gone';
 
+/** Result of a solution. */
+export interface Judgement {
+  readonly verdict: CaptchaVerdict;
+  /** Attempts that are left. */
+  readonly left: number;
+  readonly means: Means;
+}
+
 /** Challenges, and what clients have done with them, over all workers. */
 export class Challenges {
   constructor(
     private readonly records: UseRecords,
     private readonly secrets: () => Secrets,
+    /** Sounds are an alternative to the picture. */
+    readonly hasSounds: boolean,
   ) {}
 
   issue(claims: Omit<Claims, 'seed'>): Challenge {
@@ -72,14 +83,15 @@ export class Challenges {
   }
 
   /** Checks a solution: it is valid once, and each wrong one counts. */
-  solve(challenge: Challenge, { text, work, page }: Solution, now: number): { readonly verdict: CaptchaVerdict; readonly left: number } {
+  solve(challenge: Challenge, { text, work, page }: Solution, now: number): Judgement {
     const { mode, salt, difficulty, key, seed } = challenge;
-    if (page !== challenge.page) return { verdict: 'gone', left: 0 };
+    if (page !== challenge.page) return { verdict: 'gone', left: 0, means: 'work' };
     const isWorked = mode !== 'image' && work !== '' && isWorkDone(salt, difficulty, work);
     const minute = Math.floor(now / MINUTE);
-    if (!isWorked && this.records.update(key, countAttempt, minute) !== 'stored') return { verdict: 'wait', left: ATTEMPTS };
-    const isRead = mode !== 'pow' && text !== '' && (text === pictureText(challenge) || text === soundCounts(challenge));
-    const attempt: Attempt = { isRight: isWorked || isRead, verdict: 'gone', left: 0 };
+    if (!isWorked && this.records.update(key, countAttempt, minute) !== 'stored') return { verdict: 'wait', left: ATTEMPTS, means: 'work' };
+    const isRead =
+      mode !== 'pow' && text !== '' && (text === pictureText(challenge) || (this.hasSounds && text === soundCounts(challenge)));
+    const attempt: Attempt = { isRight: isWorked || isRead, verdict: 'gone', left: 0, means: isWorked ? 'work' : 'read' };
     this.records.update(seed, judge, attempt);
     return attempt;
   }
@@ -111,7 +123,7 @@ function begin(uses: Uses, minute: number): void {
   uses.loads = 0;
 }
 
-interface Attempt {
+interface Attempt extends Judgement {
   readonly isRight: boolean;
   verdict: CaptchaVerdict;
   left: number;

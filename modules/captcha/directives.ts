@@ -17,6 +17,7 @@ import { file } from '../../core/contract/file.js';
 import { directive, type Conf } from '../../core/contract/spec.js';
 import { parsePage } from './page-template.js';
 import { parseSecrets } from './secrets.js';
+import { HIGHEST_RATE } from './sliding-second.js';
 import { parseTexts } from './texts.js';
 
 const ANYWHERE = ['http', 'server', 'location'] as const;
@@ -40,7 +41,7 @@ export const directives = {
   }),
   captcha_limit_rate: directive({
     in: ANYWHERE,
-    args: { zone: text('zone'), rate: number({ min: 1, max: 100_000 }) },
+    args: { zone: text('zone'), rate: number({ min: 1, max: HIGHEST_RATE }) },
     dynamic: true,
     doc: 'A zone, and the requests per second and key above which clients are challenged.',
   }),
@@ -50,6 +51,12 @@ export const directives = {
     default: 'auto',
     dynamic: true,
     doc: 'The challenge: a picture to read (or sounds to count), work for the browser (pow), or work where scripts run and a picture elsewhere (auto).',
+  }),
+  captcha_sound: directive({
+    in: SITE,
+    args: flag(),
+    default: 'on',
+    doc: 'Sounds to count, for people who cannot see the picture. Programs count them more easily than they read pictures.',
   }),
   captcha_expire: directive({
     in: ANYWHERE,

@@ -44,8 +44,17 @@ export function originalOf(request: HttpRequest): Original | Promise<Original> {
 
 /** A page shows fields as text: other bytes than those of UTF-8 would change. */
 function withForm(uri: string, body: string): Original {
-  const isText = /^[\x21-\x7e]*$/.test(body) && !fieldsOf(body).some((pair) => pair.some((part) => part.includes('\uFFFD')));
+  const isText = /^[\x21-\x7e]*$/.test(body) && isEncodedText(body);
   return { uri, form: isText ? body : '', isCut: !isText };
+}
+
+function isEncodedText(body: string): boolean {
+  try {
+    decodeURIComponent(body);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Names and values of a form. */

@@ -11,6 +11,7 @@ export interface PageStyle {
   readonly template: PageTemplate;
   readonly language: string;
   readonly texts: Texts;
+  readonly hasSounds: boolean;
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -37,7 +38,7 @@ export function challengePage(style: PageStyle, challenge: Challenge, original: 
     `<form id="captcha" method="post" action="${PREFIX}solution" ${attributes}>`,
     hidden('token', token) + hidden('uri', original.uri) + hidden('form', original.form) + hidden('work', ''),
     isWorked ? working(texts, mode === 'auto') : '',
-    mode === 'pow' ? `<noscript><p class="error">${escape(texts.no_script)}</p></noscript>` : reading(texts, token, error !== undefined),
+    mode === 'pow' ? `<noscript><p class="error">${escape(texts.no_script)}</p></noscript>` : reading(style, token, error !== undefined),
     '</form>',
     original.form === '' ? '' : `<p class="hint">${escape(texts.kept)}</p>`,
     original.isCut ? `<p class="hint">${escape(texts.not_kept)}</p>` : '',
@@ -71,20 +72,25 @@ function working(texts: Texts, hasChoice: boolean): string {
   return `<div id="captcha-work" hidden><p ${status}>${escape(texts.working)}</p>${bar}${choice}</div>`;
 }
 
-function reading(texts: Texts, token: string, isWrong: boolean): string {
+function reading({ texts, hasSounds }: PageStyle, token: string, isWrong: boolean): string {
   const invalid = isWrong ? ' aria-invalid="true" autofocus' : '';
   const described = `aria-describedby="captcha-hint${isWrong ? ' captcha-error' : ''}"`;
   const input = `id="captcha-solution" name="solution" type="text" required maxlength="20" autocomplete="off" autocapitalize="none" autocorrect="off" spellcheck="false"`;
   return [
     '<div id="captcha-reading">',
     `<p><img loading="lazy" src="${PREFIX}picture/${token}" width="${PICTURE.width}" height="${PICTURE.height}" alt="${escape(texts.picture)}"></p>`,
-    `<p class="hint" id="captcha-sound-hint">${escape(texts.sound_hint)}</p>`,
-    `<p><audio controls preload="none" src="${PREFIX}sound/${token}" aria-label="${escape(texts.sound)}" aria-describedby="captcha-sound-hint"></audio></p>`,
+    hasSounds ? sounds(texts, token) : '',
     `<label for="captcha-solution">${escape(texts.label)}</label>`,
     `<input ${input} ${described}${invalid}>`,
     `<p class="hint" id="captcha-hint">${escape(texts.hint)}</p>`,
     `<button type="submit">${escape(texts.go)}</button></div>`,
   ].join('\n');
+}
+
+function sounds(texts: Texts, token: string): string {
+  const label = `aria-label="${escape(texts.sound)}" aria-describedby="captcha-sound-hint"`;
+  return `<p class="hint" id="captcha-sound-hint">${escape(texts.sound_hint)}</p>
+<p><audio controls preload="none" src="${PREFIX}sound/${token}" ${label}></audio></p>`;
 }
 
 function hidden(name: string, value: string): string {

@@ -5,7 +5,10 @@ import type { Secrets } from './secrets.js';
 /** Bytes of a signature, and characters as they are written. */
 const SIGNATURE = 24;
 const WRITTEN = (SIGNATURE * 4) / 3;
-const FORM = /^([1-9a-z][0-9a-z]{4,8})\.([\w-]+)$/;
+const FORM = /^([1-9a-z][0-9a-z]{4,8})\.([rw])\.([\w-]+)$/;
+
+/** How a challenge was solved: a picture or sounds, or work. */
+export type Means = 'read' | 'work';
 
 /** The cookie of clients that have solved a challenge of one zone: a time and a signature over zone, key and time. */
 export class PassCookie {
@@ -24,25 +27,28 @@ export class PassCookie {
    * @param key digest of the key that was challenged
    * @param ms how long it is valid
    */
-  issue(key: string, now: number, ms: number, isSecure: boolean): string {
+  issue(key: string, means: Means, now: number, ms: number, isSecure: boolean): string {
     const seconds = Math.max(Math.ceil(ms / 1000), 1);
-    const expires = (Math.floor(now / 1000) + seconds).toString(36);
-    const signature = this.#sign(this.secrets()[0]!, key, expires).toString('base64url');
-    return `${this.name}=${expires}.${signature}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
+    const claims = `${(Math.floor(now / 1000) + seconds).toString(36)}.${means === 'read' ? 'r' : 'w'}`;
+    const signature = this.#sign(this.secrets()[0]!, key, claims).toString('base64url');
+    return `${this.name}=${claims}.${signature}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
   }
 
-  /** True for a cookie of this key that is not expired. All signatures are made and compared, whatever the cookie is. */
-  isValid(request: HttpRequest, key: string, now: number): boolean {
-    const [, expires = '', written = ''] = FORM.exec(request.variable(`cookie_${this.name}`) ?? '') ?? [];
+  /**
+   * True for a cookie of this key that is not expired. All signatures are made and compared, whatever the cookie is.
+   * @param isReading work is not enough
+   */
+  isValid(request: HttpRequest, key: string, isReading: boolean, now: number): boolean {
+    const [, expires = '', means = '', written = ''] = FORM.exec(request.variable(`cookie_${this.name}`) ?? '') ?? [];
     const shown = Buffer.alloc(SIGNATURE);
     if (written.length === WRITTEN) shown.write(written, 'base64url');
     let isRight = false;
-    for (const secret of this.secrets()) isRight = timingSafeEqual(this.#sign(secret, key, expires), shown) || isRight;
-    return isRight && Number.parseInt(expires, 36) * 1000 > now;
+    for (const secret of this.secrets()) isRight = timingSafeEqual(this.#sign(secret, key, `${expires}.${means}`), shown) || isRight;
+    return isRight && (means === 'r' || !isReading) && Number.parseInt(expires, 36) * 1000 > now;
   }
 
-  #sign(secret: string, key: string, expires: string): Buffer {
-    const text = `captcha cookie\0${this.zone}\0${expires}\0`;
+  #sign(secret: string, key: string, claims: string): Buffer {
+    const text = `captcha cookie\0${this.zone}\0${claims}\0`;
     return createHmac('sha256', secret).update(text).update(key, 'latin1').digest().subarray(0, SIGNATURE);
   }
 }

@@ -24,7 +24,8 @@ export class CaptchaSite {
   /** The response to a client above the limit. */
   sendChallenge(request: HttpRequest, challenge: Challenge, original: Original): Result {
     request.response.set('Retry-After', '1');
-    if (!wantsPage(request)) return sendJson(request, 429, { error: 'captcha', challenge: challengeJson(challenge) });
+    if (!wantsPage(request))
+      return sendJson(request, 429, { error: 'captcha', challenge: challengeJson(challenge, this.challenges.hasSounds) });
     return this.#sendPage(request, 429, challengePage(this.#style(request), challenge, original));
   }
 
@@ -44,7 +45,7 @@ export class CaptchaSite {
 
   #style(request: HttpRequest): PageStyle {
     const language = chooseLanguage(request.header('accept-language'), this.languages);
-    return { template: this.template, language, texts: this.languages.get(language)! };
+    return { template: this.template, language, texts: this.languages.get(language)!, hasSounds: this.challenges.hasSounds };
   }
 
   #sendPage(request: HttpRequest, status: number, page: string): Result {
@@ -70,8 +71,8 @@ export function sendUncached(request: HttpRequest, status: number, body: string 
   return request.send(status, body, type);
 }
 
-function challengeJson({ token, mode, salt, difficulty }: Challenge): object {
-  const read = { picture: `${PREFIX}picture/${token}`, sound: `${PREFIX}sound/${token}` };
+function challengeJson({ token, mode, salt, difficulty }: Challenge, hasSounds: boolean): object {
+  const read = { picture: `${PREFIX}picture/${token}`, ...(hasSounds && { sound: `${PREFIX}sound/${token}` }) };
   const work = { algorithm: 'SHA-256', salt, puzzles: PUZZLES, difficulty };
   return { token, mode, ...(mode !== 'pow' && read), ...(mode !== 'image' && { work }), solution: `${PREFIX}solution` };
 }

@@ -4,16 +4,23 @@ import type { RecordFields, Records } from '../../core/contract/zones.js';
 const SLOT = 50;
 /** A second, and the slot that is under way. */
 const SLOTS = 21;
-/** Slots in one number of a record, of as many bits: no number has more than 53. */
-const PACKED = 3;
-const BITS = 2 ** 17;
-const LARGEST = BITS - 1;
+/** Slots in one number of a record, of as many values: no number has more than 53 bits. */
+const PACKED = 5;
+const VALUES = 2 ** 10;
+const LARGEST = VALUES - 1;
 /** A clock that was set back by more slots than this starts again. */
 const CLOCK_SET_BACK = 20;
 
-export const SLIDING_FIELDS = ['slot', 'n0', 'n1', 'n2', 'n3', 'n4', 'n5', 'n6'] as const;
+/** The highest rate that is counted exactly: a full slot counts no more. */
+export const HIGHEST_RATE = 20_000;
+
+export const SLIDING_FIELDS = ['slot', 'total', 'n0', 'n1', 'n2', 'n3', 'n4'] as const;
 type Field = (typeof SLIDING_FIELDS)[number];
-const NUMBERS = SLIDING_FIELDS.slice(1);
+type Counts = RecordFields<Field>;
+const NUMBERS = ['n0', 'n1', 'n2', 'n3', 'n4'] as const;
+/** The number that a slot is in, and its unit there. */
+const NUMBER_OF = Array.from({ length: SLOTS }, (_, place) => NUMBERS[Math.floor(place / PACKED)]!);
+const UNIT_OF = Array.from({ length: SLOTS }, (_, place) => VALUES ** (place % PACKED));
 
 /** One count, and its result. */
 interface Count {
@@ -36,45 +43,44 @@ export class SlidingSecond {
 
   /** The requests of the last second, without counting one. */
   look(key: string, now: number): number {
-    const fields = this.records.get(key);
-    if (fields === undefined) return 0;
-    advance(fields, Math.floor(now / SLOT));
-    return totalOf(fields);
+    const counts = this.records.get(key);
+    if (counts === undefined) return 0;
+    advance(counts, Math.floor(now / SLOT));
+    return counts.total;
   }
 }
 
-function count(fields: RecordFields<Field>, result: Count): boolean {
-  advance(fields, result.slot);
-  const place = fields.slot % SLOTS;
-  const name = NUMBERS[Math.floor(place / PACKED)]!;
-  const unit = BITS ** (place % PACKED);
-  if (Math.floor(fields[name] / unit) % BITS < LARGEST) fields[name] += unit;
-  result.total = totalOf(fields);
+function count(counts: Counts, result: Count): boolean {
+  if (counts.slot !== result.slot) advance(counts, result.slot);
+  const place = counts.slot % SLOTS;
+  if (countOf(counts, place) < LARGEST) {
+    counts[NUMBER_OF[place]!] += UNIT_OF[place]!;
+    counts.total++;
+  }
+  result.total = counts.total;
   return true;
 }
 
+function countOf(counts: Counts, place: number): number {
+  return Math.floor(counts[NUMBER_OF[place]!] / UNIT_OF[place]!) % VALUES;
+}
+
 /** Empties the slots between the last request and this one. */
-function advance(fields: RecordFields<Field>, slot: number): void {
-  const passed = slot - fields.slot;
+function advance(counts: Counts, slot: number): void {
+  const passed = slot - counts.slot;
   if (passed <= 0 && passed >= -CLOCK_SET_BACK) return;
-  if (passed >= SLOTS || passed < 0) for (const name of NUMBERS) fields[name] = 0;
-  else for (let at = fields.slot + 1; at <= slot; at++) clear(fields, at % SLOTS);
-  fields.slot = slot;
+  if (passed >= SLOTS || passed < 0) clearAll(counts);
+  else for (let at = counts.slot + 1; at <= slot; at++) clear(counts, at % SLOTS);
+  counts.slot = slot;
 }
 
-function clear(fields: RecordFields<Field>, place: number): void {
-  const name = NUMBERS[Math.floor(place / PACKED)]!;
-  const unit = BITS ** (place % PACKED);
-  fields[name] -= (Math.floor(fields[name] / unit) % BITS) * unit;
+function clear(counts: Counts, place: number): void {
+  const gone = countOf(counts, place);
+  counts[NUMBER_OF[place]!] -= gone * UNIT_OF[place]!;
+  counts.total -= gone;
 }
 
-function totalOf(fields: RecordFields<Field>): number {
-  let total = 0;
-  for (let at = 0; at < NUMBERS.length; at++) {
-    const three = fields[NUMBERS[at]!];
-    if (three === 0) continue;
-    const two = Math.floor(three / BITS);
-    total += (three % BITS) + (two % BITS) + Math.floor(two / BITS);
-  }
-  return total;
+function clearAll(counts: Counts): void {
+  for (const name of NUMBERS) counts[name] = 0;
+  counts.total = 0;
 }

@@ -4,18 +4,20 @@ import { ASSETS, PREFIX, type Asset } from './assets.js';
 import type { Challenge, CaptchaVerdict } from './challenges.js';
 import { digestOf, pictureText, soundCounts } from './sealed-challenge.js';
 import { fieldsOf, returnUri, type Original } from './original-request.js';
+import type { Means } from './pass-cookie.js';
 import { drawText } from './picture.js';
 import { sendJson, sendUncached, wantsPage, type CaptchaSite } from './site.js';
 import { soundOf } from './sound.js';
 
 /** A form of 64 KiB, of which each byte may have become three, and the rest. */
 const LONGEST_SOLUTION = 262_144;
+const MOST_FIELDS = 10;
 const TOKEN_PATH = /^(picture|sound)\/([\w-]+)$/;
 
 /** Effects of a solution: the cookie for the client, counts, the state of the request. */
 export interface SolutionEffects {
   /** Undefined: there is no such zone any more. */
-  accept(request: HttpRequest, challenge: Challenge): string | undefined;
+  accept(request: HttpRequest, challenge: Challenge, means: Means): string | undefined;
   count(request: HttpRequest, zone: string | undefined, verdict: CaptchaVerdict): void;
 }
 
@@ -40,7 +42,7 @@ export class CaptchaSolutions {
     const asset = ASSETS.get(path);
     if (asset !== undefined) return isRead ? sendAsset(request, asset) : notAllowed(request, 'GET, HEAD');
     const [, what, token = ''] = TOKEN_PATH.exec(path) ?? [];
-    if (what === undefined) return 404;
+    if (what === undefined || (what === 'sound' && !this.site.challenges.hasSounds)) return 404;
     return request.method === 'GET' ? this.#show(request, what as 'picture' | 'sound', token) : notAllowed(request, 'GET');
   }
 
@@ -66,8 +68,8 @@ export class CaptchaSolutions {
     const challenge = isForeign(request, sent) ? undefined : challenges.find(sent.token, request.startTime);
     if (challenge === undefined) return this.#reject(request, sent, undefined);
     const solution = { text: readable(sent.solution), work: sent.work, page: digestOf(sent.uri, sent.form) };
-    const { verdict, left } = challenges.solve(challenge, solution, request.startTime);
-    if (verdict === 'right') return this.#right(request, sent, challenge);
+    const { verdict, left, means } = challenges.solve(challenge, solution, request.startTime);
+    if (verdict === 'right') return this.#right(request, sent, challenge, means);
     if (verdict === 'gone') return this.#reject(request, sent, challenge.zone);
     this.effects.count(request, challenge.zone, verdict);
     if (verdict === 'wait') request.response.set('Retry-After', '60');
@@ -80,8 +82,8 @@ export class CaptchaSolutions {
     return this.site.sendAgain(request, next, sent, 'renewed');
   }
 
-  #right(request: HttpRequest, sent: Sent, challenge: Challenge): Result {
-    const cookie = this.effects.accept(request, challenge);
+  #right(request: HttpRequest, sent: Sent, challenge: Challenge, means: Means): Result {
+    const cookie = this.effects.accept(request, challenge, means);
     if (cookie === undefined) return this.#reject(request, sent, undefined);
     this.effects.count(request, challenge.zone, 'right');
     request.response.set('Set-Cookie', cookie);
@@ -93,14 +95,14 @@ export class CaptchaSolutions {
 
   #reject(request: HttpRequest, { uri }: Sent, zone: string | undefined): Result {
     this.effects.count(request, zone, 'gone');
-    return wantsPage(request) ? this.site.sendGone(request, uri) : sendJson(request, 403, { result: 'gone' });
+    return wantsPage(request) ? this.site.sendGone(request, uri === '' ? '/' : uri) : sendJson(request, 403, { result: 'gone' });
   }
 }
 
 /** Form fields, or JSON. Missing fields are empty; undefined: malformed. */
 function parseSolution(body: Buffer): Sent | undefined {
   const text = body.toString();
-  const fields = text.startsWith('{') ? jsonFields(text) : new Map(fieldsOf(text));
+  const fields = text.startsWith('{') ? jsonFields(text) : formFields(text);
   if (fields === undefined) return undefined;
   const field = (name: string): string => fields.get(name) ?? '';
   const target = field('uri');
@@ -112,6 +114,11 @@ function parseSolution(body: Buffer): Sent | undefined {
     uri: target === '' ? '' : returnUri(Buffer.from(target).toString('latin1')),
     isCut: false,
   };
+}
+
+/** The first fields of a form. The page sends no others, and a long list of them would cost too much. */
+function formFields(text: string): Map<string, string> {
+  return new Map(text.split('&', MOST_FIELDS).flatMap((pair) => fieldsOf(pair)));
 }
 
 function jsonFields(text: string): Map<string, string> | undefined {

@@ -1,7 +1,7 @@
 import { action } from '../../core/contract/control.js';
 import type { ExplainNotes } from '../../core/contract/explain.js';
 import { DECLINED, DONE, type HttpHandlers, type HttpRequest, type Result, type Scope, type Template } from '../../core/contract/http.js';
-import { limitKey, shownKey } from '../../core/toolkit/limits.js';
+import { shownKey } from '../../core/toolkit/limits.js';
 import { Log } from '../../core/contract/log.js';
 import { httpModule } from '../../core/contract/manifest.js';
 import { Metrics } from '../../core/contract/metrics.js';
@@ -23,7 +23,8 @@ import { CaptchaZone, type ZoneFigures } from './captcha-zone.js';
 
 type CaptchaScope = Scope<typeof directives>;
 
-const LONGEST_KEY = 1024;
+/** Characters of a key in the zone. */
+const LONGEST_KEY = 128;
 /** Bytes of the name of a zone: it is a part of tokens. */
 const LONGEST_ZONE = 64;
 /** Memory for challenges without `captcha_session_zone`. */
@@ -82,7 +83,7 @@ export class Captcha {
     const zones = new Map(declared.map(({ zone }) => [zone.name, this.#zoneOf(zone, scope)]));
     const cookies = new Map(declared.map(({ zone: { name } }) => [name, new PassCookie(name, secrets)]));
     const effects: SolutionEffects = {
-      accept: (request, { zone, key, expire }) => cookies.get(zone)?.issue(key, request.startTime, expire, isSecure(request)),
+      accept: (request, { zone, key, expire }, means) => cookies.get(zone)?.issue(key, means, request.startTime, expire, isSecure(request)),
       count(request, zone, verdict) {
         request.set(STATE, verdict === 'right' ? 'SOLVED' : verdict === 'gone' ? 'REJECTED' : 'WRONG');
         if (zone !== undefined) zones.get(zone)?.solved(verdict);
@@ -129,7 +130,11 @@ export class Captcha {
     const { captcha_session_zone: zone, captcha_text_file: texts, captcha_redirect_uri_file: page } = scope.conf;
     const records = this.zones.records(zone ?? this.#sessions, USE_RECORDS);
     const template = page?.in(scope, 'captcha_redirect_uri_file') ?? SHIPPED_PAGE;
-    return new CaptchaSite(new Challenges(records, secrets), texts?.in(scope, 'captcha_text_file') ?? SHIPPED, template);
+    return new CaptchaSite(
+      new Challenges(records, secrets, scope.conf.captcha_sound),
+      texts?.in(scope, 'captcha_text_file') ?? SHIPPED,
+      template,
+    );
   }
 
   #zoneOf(size: ZoneSize, scope: CaptchaScope): CaptchaZone {
@@ -162,7 +167,7 @@ export class Captcha {
   #check(request: HttpRequest, plan: Plan): Result | Promise<Result> {
     if (request.parent !== undefined || request.get(STATE) !== undefined) return DECLINED;
     for (const condition of plan.bypass) if (isSet(condition.of(request))) return passed(request, 'BYPASSED');
-    const key = this.#keyOf(request, plan);
+    const key = keyOf(request, plan);
     if (key === '') return DECLINED;
     const count = plan.zone.requests.add(key, request.startTime);
     return count <= plan.rate ? passed(request, 'PASSED') : this.#checkCookie(request, key, count, plan);
@@ -170,7 +175,7 @@ export class Captcha {
 
   #checkCookie(request: HttpRequest, key: string, count: number, plan: Plan): Result | Promise<Result> {
     const digest = digestOf(plan.zone.name, key);
-    if (plan.cookie.isValid(request, digest, request.startTime)) {
+    if (plan.cookie.isValid(request, digest, plan.mode === 'image', request.startTime)) {
       plan.zone.verified();
       return passed(request, 'VERIFIED');
     }
@@ -192,18 +197,20 @@ export class Captcha {
 
   /** Result of the request at this moment, without counting it. */
   #explain(request: HttpRequest, plan: Plan, notes: ExplainNotes): Result {
-    const key = this.#keyOf(request, plan);
+    const key = keyOf(request, plan);
     const { zone, rate } = plan;
     const requests = key === '' ? 0 : zone.requests.look(key, request.startTime) + 1;
-    const isOver = requests > rate && !plan.cookie.isValid(request, digestOf(zone.name, key), request.startTime);
+    const isOver = requests > rate && !plan.cookie.isValid(request, digestOf(zone.name, key), plan.mode === 'image', request.startTime);
     const state = key === '' ? 'the key is empty, and nothing is limited' : `request ${requests} of ${rate} in this second`;
     notes.say(`captcha ${zone.name}: ${state}`, { zone: zone.name, key: shownKey(key), rate, requests });
     return isOver ? 429 : DECLINED;
   }
+}
 
-  #keyOf(request: HttpRequest, { key, zone }: Plan): string {
-    return limitKey(request, key, LONGEST_KEY, this.log, `captcha zone "${zone.name}"`);
-  }
+/** A long key counts by its digest: a key that is not counted would be a way past the limit. */
+function keyOf(request: HttpRequest, { key }: Plan): string {
+  const text = key.of(request);
+  return text.length <= LONGEST_KEY ? text : digestOf(text);
 }
 
 const NOTHING: Original = { uri: '', form: '', isCut: false };

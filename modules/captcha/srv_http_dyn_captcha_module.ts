@@ -1,9 +1,10 @@
 import { choice, flag, number, time } from '../../core/contract/args.js';
 import { coreModule } from '../../core/contract/manifest.js';
 import { fieldSet, type FieldSet, type Setting } from '../../core/contract/setting.js';
+import { HIGHEST_RATE } from './sliding-second.js';
 import { argumentField, inPlaceOf, objectSchema } from '../../core/toolkit/setting-fields.js';
 
-const RATE = number({ min: 1, max: 100_000 });
+const RATE = number({ min: 1, max: HIGHEST_RATE });
 
 interface Limit {
   readonly zone: string;

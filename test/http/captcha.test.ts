@@ -145,19 +145,32 @@ test('cookies of another key, another zone, changed and expired ones are rejecte
   t.is(await statusWith(port, '/sub?k=mine', cookie), 200);
   t.is(await statusWith(port, '/sub?k=theirs', cookie), 429);
   const [name = '', value = ''] = cookie.split('=');
-  const [expires = '', signature = ''] = value.split('.');
+  const [expires = '', means = '', signature = ''] = value.split('.');
   const later = (Number.parseInt(expires, 36) + 1).toString(36);
-  for (const forged of [
-    `${later}.${signature}`,
-    `${expires}.${signature.replace(/^./, (c) => (c === 'A' ? 'B' : 'A'))}`,
-    `${expires}.`,
+  const other = signature.replace(/^./, (character) => (character === 'A' ? 'B' : 'A'));
+  const forgeries = [
+    `${later}.${means}.${signature}`,
+    `${expires}.r.${signature}`,
+    `${expires}.${means}.${other}`,
+    `${expires}.${means}.`,
     'x',
     '',
-  ])
-    t.is(await statusWith(port, '/sub?k=mine', `${name}=${forged}`), 429, forged);
+  ];
+  for (const forged of forgeries) t.is(await statusWith(port, '/sub?k=mine', `${name}=${forged}`), 429, forged);
   t.is(await statusWith(port, '/other?k=mine', `captcha__4f_ther_2f_1=${value}`), 429);
   const short = cookieOf(await work(port, await jsonChallenge(port, '/short?k=short')));
   await waitFor('the end of the cookie', async () => (await statusWith(port, '/short?k=short', short)) === 429);
+});
+
+test('work is not enough where a picture is to be read; long keys are counted', async (t) => {
+  const port = (await shared()).port('web');
+  const worked = cookieOf(await work(port, await jsonChallenge(port, '/sub?k=means')));
+  t.is(await statusWith(port, '/sub?k=means', worked), 200);
+  t.is(await statusWith(port, '/image?k=means', worked), 429);
+  const read = cookieOf(await hear(port, await jsonChallenge(port, '/image?k=means')));
+  t.is(await statusWith(port, '/image?k=means', read), 200);
+  t.is(await statusWith(port, '/sub?k=means', read), 200);
+  await challenged(port, `/sub?k=${'long'.repeat(1000)}`);
 });
 
 test('work that is not done, or done for another challenge, is a wrong solution', async (t) => {
@@ -354,7 +367,13 @@ const own = (http: string, location = ''): string => `${MODULE} worker_processes
   http { captcha_zone $arg_k zone=c:1m; ${http}
     server { listen 127.0.0.1:%%PORT_web%%; captcha on; captcha_limit_rate c 1; location / { ${location} stub_status; } } }`;
 
-const small = sharedScope((scope) => startSrv(scope, own('captcha_session_zone sessions 32k;')));
+const small = sharedScope((scope) =>
+  startSrv(
+    scope,
+    own(`captcha_session_zone sessions 32k;
+    server { listen 127.0.0.1:%%PORT_silent%%; captcha on; captcha_limit_rate c 1; captcha_sound off; location / { stub_status; } }`),
+  ),
+);
 
 async function reload(srv: Srv, conf: string): Promise<void> {
   const count = (): number => srv.log().split('reconfigured').length;
@@ -405,6 +424,14 @@ test('a full session zone drops what was used longest ago, and stays usable', as
   const last = await jsonChallenge(port, '/?k=last');
   t.is((await work(port, last)).status, 200);
   t.is((await work(port, last)).status, 403);
+});
+
+test('captcha_sound off: pictures alone', async (t) => {
+  const port = (await small()).port('silent');
+  const challenge = await jsonChallenge(port, '/?k=silent');
+  t.is(challenge.sound, undefined);
+  t.is((await get(port, challenge.picture!.replace('picture', 'sound'))).status, 404);
+  t.notRegex((await challenged(port, '/?k=silent', { headers: PAGE })).body, /audio|sound/);
 });
 
 const ERRORS = [
