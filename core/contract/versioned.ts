@@ -27,6 +27,9 @@ export const DONE = { code: 0, msg: 'success.' } as const;
 
 export const Done = Type.Object({ code: Type.Integer({ description: '0' }), msg: Type.String() }, { title: 'Done' });
 
+/** Query parameter for the length of a page. */
+export const pageLimit = (maximum = 100_000) => Type.Optional(Type.Integer({ minimum: 1, maximum, description: 'Entries of the page.' }));
+
 /** The parameter with which a write reaches what is of the configuration file. */
 export const forceQuery = Type.Object({
   force: Type.Optional(Type.Enum(['1', 'true', '0', 'false', ''], { description: 'Also what is in the configuration file.' })),

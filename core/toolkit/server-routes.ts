@@ -3,6 +3,7 @@ import { DATA_PLANE_ERRORS, route, type Call, type Reply } from '../contract/con
 import { Type } from '../contract/schema.js';
 import { Done, forceQuery, isForced } from '../contract/versioned.js';
 import { ActionRoutes } from './action-routes.js';
+import { serverPage } from './server-page.js';
 
 const address = Type.String({ minLength: 1, description: 'Address and port: `0.0.0.0:8443`; in `stream` also `0.0.0.0:53 udp`.' });
 const names = Type.Optional(Type.String({ description: 'One or more names, separated by blanks; wildcards and regular expressions too.' }));
@@ -31,12 +32,7 @@ const CHANGE_ERRORS = [...WRITE_ERRORS, 'ServerNotFound', 'ServerStatic'] as con
 
 const list = {
   summary: 'List virtual servers with their text',
-  query: Type.Object({
-    addr_port: Type.Optional(Type.String()),
-    server_name: Type.Optional(Type.String()),
-    after: Type.Optional(Type.Integer({ minimum: 0, description: 'Last entry of the previous page.' })),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, description: 'Entries of the page.' })),
-  }),
+  query: serverPage,
   responses: { 200: Type.Array(Server) },
   headers: ['ETag', 'Link'],
   errors: PLACE_ERRORS,

@@ -1,7 +1,7 @@
 /** Whole upstreams over HTTP: the routes of their APIs, the same for both traffic engines. */
 import { DATA_PLANE_ERRORS, route, type Call, type Reply } from '../contract/control.js';
 import { Type } from '../contract/schema.js';
-import { Done, forceQuery, isForced } from '../contract/versioned.js';
+import { Done, forceQuery, isForced, pageLimit } from '../contract/versioned.js';
 import { ActionRoutes } from './action-routes.js';
 
 const Name = Type.String({ minLength: 1, maxLength: 255, description: 'Name of the upstream.' });
@@ -39,7 +39,7 @@ const list = {
   summary: 'List all upstreams with their text',
   query: Type.Object({
     after: Type.Optional(Type.String({ description: 'Name that the page before ended with.' })),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, description: 'Entries of the page.' })),
+    limit: pageLimit(),
   }),
   responses: { 200: Type.Array(DynamicUpstream) },
   headers: ['ETag', 'Link'],

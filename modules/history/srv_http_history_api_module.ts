@@ -2,7 +2,7 @@ import { ApiError, DATA_PLANE_ERRORS, route, type Call, type Reply } from '../..
 import { controlModule } from '../../core/contract/manifest.js';
 import { Type } from '../../core/contract/schema.js';
 import { DataPlane } from '../../core/contract/data-plane.js';
-import { readReply, writeReply, type Versioned } from '../../core/contract/versioned.js';
+import { readReply, writeReply, type Versioned, pageLimit } from '../../core/contract/versioned.js';
 
 /** Entries of a page, where the caller does not say. */
 const PAGE = 50;
@@ -27,7 +27,7 @@ const list = {
   summary: 'Changes of the configuration, the newest first',
   query: Type.Object({
     after: Type.Optional(Type.Integer({ minimum: 0, description: 'Version that the page before ended with.' })),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'Entries of the page.' })),
+    limit: pageLimit(1000),
   }),
   responses: { 200: Type.Array(Entry) },
   headers: ['ETag', 'Link'],

@@ -2,6 +2,7 @@
 import { DATA_PLANE_ERRORS } from '../../core/contract/control.js';
 import { Type, type TSchema } from '../../core/contract/schema.js';
 import { Done, forceQuery } from '../../core/contract/versioned.js';
+import { serverPage } from '../../core/toolkit/server-page.js';
 
 /** Locations in locations that a call may hold. */
 const DEPTH = 4;
@@ -44,12 +45,7 @@ const WRITE_ERRORS = [...PLACE_ERRORS, 'ConfigError', 'ChangedMeanwhile', 'HeapF
 
 export const list = {
   summary: 'List locations, of one server or of all',
-  query: Type.Object({
-    addr_port: Type.Optional(Type.String()),
-    server_name: Type.Optional(Type.String()),
-    after: Type.Optional(Type.Integer({ minimum: 0, description: 'Last entry of the previous page.' })),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, description: 'Entries of the page.' })),
-  }),
+  query: serverPage,
   responses: { 200: Type.Array(shownLocation(DEPTH)) },
   headers: ['ETag', 'Link'],
   errors: PLACE_ERRORS,

@@ -3,7 +3,7 @@ import { KEY_KINDS } from '../../core/contract/certificates.js';
 import { controlModule } from '../../core/contract/manifest.js';
 import { Type } from '../../core/contract/schema.js';
 import { DataPlane } from '../../core/contract/data-plane.js';
-import { Done, readReply, writeReply, type Versioned } from '../../core/contract/versioned.js';
+import { Done, pageLimit, readReply, type Versioned, writeReply } from '../../core/contract/versioned.js';
 
 /** Characters of a chain or a key. */
 const LONGEST = 32_768;
@@ -37,7 +37,7 @@ const list = {
   summary: 'List servers and their certificates, without keys',
   query: Type.Object({
     after: Type.Optional(Type.Integer({ minimum: 0, description: 'Last entry of the previous page.' })),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, description: 'Entries of the page.' })),
+    limit: pageLimit(),
   }),
   responses: { 200: Type.Array(Server) },
   headers: ['ETag', 'Link'],

@@ -1,6 +1,7 @@
 /** Schemas of the member API: input and responses. */
 import { DATA_PLANE_ERRORS } from '../../core/contract/control.js';
 import { argSchemas, Type, type TSchema } from '../../core/contract/schema.js';
+import { pageLimit } from '../../core/contract/versioned.js';
 import { upstreamDirectives } from '../../core/toolkit/upstream.js';
 import { memberErrors } from './check-members.js';
 
@@ -16,7 +17,7 @@ const { route: _shownRoute, ...shownStreamSettings } = shownHttpSettings;
 const MOST_MEMBERS = 100_000;
 /** So that what GET returns of that many fits. */
 const MAX_LIST = 32 * 1024 * 1024;
-const limit = Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_MEMBERS, description: 'Entries of the page.' }));
+const limit = pageLimit(MOST_MEMBERS);
 const MemberPage = Type.Object({
   server: Type.Optional(Type.String({ description: 'Only the server at this address.' })),
   after: Type.Optional(Type.Integer({ minimum: 0, description: 'Id that the page before ended with.' })),

@@ -34,6 +34,6 @@ export class SocketClient extends ConnectionFacts implements ClientConnection {
   }
 
   get acceptedAt(): number {
-    return this.accepted.acceptedAt;
+    return this.seen.acceptedAt;
   }
 }

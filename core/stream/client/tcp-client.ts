@@ -65,7 +65,7 @@ export class TcpClient extends ConnectionFacts implements ClientEnd, SocketUser,
 
   /** With TLS it is another one. */
   get socket(): ClientSocket {
-    return this.accepted.socket;
+    return this.seen.socket;
   }
 
   get facts(): SessionClient {
@@ -85,7 +85,7 @@ export class TcpClient extends ConnectionFacts implements ClientEnd, SocketUser,
       return;
     }
     this.#prelude = 'proxy';
-    new ProxyProtocol(this.accepted, this.context, this).start(session.server.settings.proxyProtocolTimeout);
+    new ProxyProtocol(this.seen, this.context, this).start(session.server.settings.proxyProtocolTimeout);
   }
 
   prepare(session: Session): boolean {
@@ -97,7 +97,7 @@ export class TcpClient extends ConnectionFacts implements ClientEnd, SocketUser,
     this.#prelude = 'tls';
     const { held } = this;
     this.held = NOTHING;
-    const handshake = new TlsHandshake(this.accepted, this.context, this, this);
+    const handshake = new TlsHandshake(this.seen, this.context, this, this);
     handshake.start(session.server.tls?.settings.handshakeTimeout ?? HANDSHAKE_TIME);
     if (this.hasEnded) handshake.onEnd();
     else if (held.length > 0) handshake.onData(held);
@@ -132,17 +132,17 @@ export class TcpClient extends ConnectionFacts implements ClientEnd, SocketUser,
   }
 
   get passes(): number {
-    return this.accepted instanceof PassedConnection ? this.accepted.passes : 0;
+    return this.seen instanceof PassedConnection ? this.seen.passes : 0;
   }
 
   passTo(listener: ConnectionTaker, address: Address, client: SessionClient, then: () => void): void {
-    const { accepted, hasEnded } = this;
+    const { seen, hasEnded } = this;
     const held = this.takeHeld();
     // It is counted where it goes.
     this.#isGone = true;
     this.listener.connections.delete(this);
-    accepted.socket.client = undefined;
-    listener.take(new PassedConnection(accepted, client, address, then), held.length === 0 ? undefined : held, hasEnded);
+    seen.socket.client = undefined;
+    listener.take(new PassedConnection(seen, client, address, then), held.length === 0 ? undefined : held, hasEnded);
   }
 
   send(bytes: Uint8Array, then: () => void): void {

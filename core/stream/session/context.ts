@@ -10,18 +10,7 @@ import type { NetContext } from '../../net/net-context.js';
 import type { TimerWheel } from '../../net/timers.js';
 
 /** Shared parts of the sessions of one thread, also with the connections of other engines. */
-export interface SharedContext {
-  readonly clock: Clock;
-  readonly timers: TimerWheel;
-  readonly buffers: ReadBuffers;
-  readonly log: Log;
-  readonly figures: ConnectionCounters;
-  readonly admission: Admission;
-  /** Connections of all engines. */
-  readonly listeners: ListenerDirectory;
-  readonly controlListeners: ControlListeners;
-  nextConnectionId(): number;
-}
+export type SharedContext = Omit<StreamContext, 'generations' | 'idleClients'>;
 
 /** Shared parts of all sessions of one thread. */
 export class StreamContext implements NetContext {
@@ -31,6 +20,7 @@ export class StreamContext implements NetContext {
   readonly log: Log;
   readonly figures: ConnectionCounters;
   readonly admission: Admission;
+  /** Connections of all engines. */
   readonly listeners: ListenerDirectory;
   readonly controlListeners: ControlListeners;
 
