@@ -45,6 +45,7 @@ export const STANDARD_MODULES: readonly string[] = [
   'srv_http_grpc_module',
   'srv_http_fastcgi_module',
   'srv_http_cache_module',
+  'srv_http_slice_module',
   'srv_http_stub_status_module',
   'srv_http_static_module',
   'srv_http_kv_module',

@@ -31,6 +31,7 @@ import {
 import { findPlace, makePlace, ownPlace, ruleName, type EntryPlace } from './query-alias.js';
 import { digest, randomSeed, variantOf } from './entry-names.js';
 import { factsOf, fieldIn, isSameBody, tagsOf } from './stored-response.js';
+import { leadOf, sliceRange } from './slices.js';
 import { NO_TERMS, type RequestTerms } from './rfc9111/request-terms.js';
 
 /** Settings of one location for one protocol to members. */
@@ -91,7 +92,7 @@ export class CachedRequest {
   storing: Promise<void> | undefined = undefined;
 
   static of(request: HttpRequest): CachedRequest | undefined {
-    return request.get(STATE) as CachedRequest | undefined;
+    return leadOf(request).get(STATE) as CachedRequest | undefined;
   }
 
   constructor(
@@ -309,6 +310,8 @@ export class CachedRequest {
     this.#since = this.zone.moment;
     this.#askedAt = Date.now();
     for (const name of CLIENTS_CONDITIONS) request.upstream.remove(name);
+    const range = sliceRange(request);
+    if (range !== '') request.upstream.set('Range', range);
     if (call.method === 'HEAD' && plan.conf.cache_convert_head) call.method = 'GET';
   }
 

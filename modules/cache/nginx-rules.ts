@@ -3,7 +3,7 @@ import { parseHttpDate } from '../../core/contract/http-date.js';
 import type { StoredHead } from './entry-file.js';
 import { storedLines, textOf } from './rfc9111/fields.js';
 import { NO_TERMS } from './rfc9111/request-terms.js';
-import { isSlice } from './slices.js';
+import { sliceOf } from './slices.js';
 import { NOT_STORED, type CachingRules, type Judgement, type Received, type Renewal } from './rules.js';
 
 const LONGEST_VARY = 128;
@@ -31,7 +31,7 @@ function judge({ request, response, ignored, validity, responseTime: now }: Rece
   const field = (name: string): string | undefined => (ignored.has(name) ? undefined : response.header(name));
   const vary = field('vary') ?? '';
   // The rest of the body is missing.
-  if (response.status === 206 && !isSlice(request)) return NOT_STORED;
+  if (response.status === 206 && sliceOf(request) === undefined) return NOT_STORED;
   if (field('set-cookie') !== undefined || vary.split(',').some((name) => name.trim() === '*') || vary.length > LONGEST_VARY)
     return NOT_STORED;
   const control = field('cache-control')?.toLowerCase() ?? '';

@@ -19,6 +19,7 @@ import { isTrue } from './conditions.js';
 import { CachedRequest, type CachePlan } from './cached-request.js';
 import { CACHE_NAMES, cacheDirectives, type AllCacheDirectives, type CacheConf, type CachePath } from './directives.js';
 import { noZone, Purges } from './purges.js';
+import { sliceRange } from './slices.js';
 import { digest } from './entry-names.js';
 import { purgeKey } from './query-alias.js';
 import { Invalidation, isUnsafe } from './rfc9111/invalidation.js';
@@ -128,7 +129,7 @@ export class HttpCache implements HttpModule {
       this.log.write('error', `cache "${name}" not found`, request);
       return 500;
     }
-    const key = plan.key.of(request);
+    const key = keyOf(plan, request);
     if (isTrue(plan.conf.cache_purge, request)) return this.#purge(plan, zone, key);
     if (plan.rules.invalidates && isUnsafe(request.method)) {
       request.set(INVALIDATION, new Invalidation(request, key, (one) => purgeKey(zone, one), this.log));
@@ -273,6 +274,12 @@ function validityOf(scope: CacheScope, conf: CacheConf, name: string): Validity 
 function statusOf(word: string, fail: (message: string) => never): number | 'any' {
   if (word === 'any') return 'any';
   return /^[1-5]\d\d$/.test(word) ? Number(word) : fail(`invalid status "${word}"`);
+}
+
+/** A slice has a key of its own, also where the directive does not name it. */
+function keyOf({ key }: CachePlan, request: HttpRequest): string {
+  const [text, range] = [key.of(request), sliceRange(request)];
+  return text.includes(range) ? text : `${text} ${range}`;
 }
 
 /** A GET with a body: the member may respond to the body, which no key has. */

@@ -3,6 +3,7 @@ import { check } from '../harness/check.js';
 import { get } from '../harness/client.js';
 import { end, fastcgiBackend, record, response, stderr, stdout, type FastcgiHandler } from '../harness/fastcgi-backend.js';
 import { startSrv } from '../harness/srv.js';
+import { waitFor } from '../harness/wait.js';
 
 const OK = 'Content-Type: text/plain\r\n\r\n';
 const BIG = 'x'.repeat(200_000);
@@ -139,4 +140,31 @@ test('wrong FastCGI lines are rejected', async (t) => {
   t.is(await errorOf('fastcgi_param A b sometimes;'), 'invalid value "sometimes"');
   t.is(await errorOf('fastcgi_buffers 1 4k;'), 'there must be at least 2 "fastcgi_buffers"');
   t.is(await errorOf('fastcgi_pass unix:/tmp/none.sock;'), '');
+});
+
+test('responses are stored: fastcgi_cache', async (t) => {
+  const backend = await fastcgiBackend(t, ({ params }) => ({
+    bytes: response(`${params['SCRIPT_NAME'] === '/missing' ? 'Status: 404 Not Found\r\n' : ''}${OK}${backend.requests.length}`),
+  }));
+  const srv = await startSrv(
+    t,
+    `events {} http {
+      fastcgi_cache_path cache levels=1:2 keys_zone=app:1m;
+      server { listen 127.0.0.1:%%PORT_web%%; add_header X-Cache $upstream_cache_status always;
+        fastcgi_param SCRIPT_NAME $uri; fastcgi_param REQUEST_METHOD $request_method;
+        fastcgi_cache app; fastcgi_cache_key $host$request_uri; fastcgi_cache_valid 200 1h; fastcgi_cache_valid 404 0;
+        location / { fastcgi_pass 127.0.0.1:${backend.port}; } }
+    }`,
+  );
+  const ask = async (path: string): Promise<string> => {
+    const { headers, body, status } = await get(srv.port('web'), path);
+    return `${String(headers['x-cache'])} ${status} ${body}`;
+  };
+  t.is(await ask('/page'), 'MISS 200 1');
+  await waitFor('HIT', async () => (await ask('/page')).startsWith('HIT 200'));
+  const count = backend.requests.length;
+  t.regex(await ask('/page'), /^HIT 200 \d$/);
+  t.is(backend.requests.length, count);
+  t.regex(await ask('/missing'), /^MISS 404/);
+  t.regex(await ask('/missing'), /^MISS 404/);
 });
