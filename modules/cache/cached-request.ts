@@ -15,14 +15,13 @@ import { cacheStatusField, type ForwardReason } from './cache-status.js';
 import {
   bytesOf,
   contains,
-  headOfPart,
+  cut,
   isSingleRange,
   isStrong,
   join,
   missingSpan,
   parsePart,
   rangeFor,
-  Slice,
   storedPart,
   wantedSpan,
   type Part,
@@ -388,14 +387,11 @@ export class CachedRequest {
     this.#file = undefined;
     const { rules } = this.plan;
     const stored = this.stored ?? file.stored;
-    const wanted = this.#wanted;
-    const part = wanted && storedPart(stored);
-    const isPart = part !== undefined && part !== 'invalid' && wanted !== undefined;
-    const plain = !isPart ? stored : { ...stored, head: headOfPart(stored.head, { ...part, ...wanted }, false) };
+    const { stored: plain, body } = this.#wanted === undefined ? { stored, body: file } : cut(stored, file, this.#wanted);
     const head = rules.sentHead(plain, Date.now());
     this.#freshUntil = stored.validUntil;
     const found = this.#conditionalStatus(stored);
-    if (found === 200) return call.respond(head, isPart ? new Slice(file, part, wanted) : file, rules.keepsDate);
+    if (found === 200) return call.respond(head, body, rules.keepsDate);
     file.close();
     return found === 304 ? call.respond(head.replace(STATUS_LINE, 'HTTP/1.1 304 '), EMPTY, rules.keepsDate) : found;
   }
@@ -450,13 +446,12 @@ export class CachedRequest {
     this.#isStoring = true;
     this.#freshUntil = entry.validUntil;
     const file = this.#file;
-    const joined = part && file && join(file, part, entry, body);
+    const whole = part === undefined ? { head: entry.head, body } : join(file, part, entry, body);
     // It is read while this is stored.
     this.#file = undefined;
     const since = this.#since ?? zone.moment;
-    const whole = { ...entry, head: joined?.head ?? entry.head };
     this.storing = this.#newPlace(response, since)
-      .then((place) => zone.write(place?.name ?? name, since, { ...whole, key: place?.key ?? key }, joined?.body ?? body))
+      .then((place) => zone.write(place?.name ?? name, since, { ...entry, head: whole.head, key: place?.key ?? key }, whole.body))
       .catch((error: unknown) => {
         const level = error instanceof MalformedBody ? 'info' : 'crit';
         log.write(level, `the response is not stored in cache "${zone.name}" (${systemErrorText(error)})`, request);

@@ -81,14 +81,14 @@ export function isStrong(etag: string): boolean {
 }
 
 /** The head of a response with another part of its body, or all of it. */
-export function headOfPart(head: string, { start, end, total }: Part, isWhole: boolean): string {
-  const line = isWhole ? '' : `\r\nContent-Range: bytes ${start}-${end - 1}/${total}`;
+function headOfPart(head: string, { start, end, total }: Part, becomesWhole: boolean): string {
+  const line = becomesWhole ? '' : `\r\nContent-Range: bytes ${start}-${end - 1}/${total}`;
   const text = head.replace(CONTENT_RANGE_LINE, () => line);
-  return isWhole ? text.replace('HTTP/1.1 206', 'HTTP/1.1 200') : text;
+  return becomesWhole ? text.replace('HTTP/1.1 206', 'HTTP/1.1 200') : text;
 }
 
 /** The bytes of a span, of which a file has a part that contains it. Closes the file. */
-export class Slice implements BodySource {
+class Slice implements BodySource {
   readonly #offset: number;
 
   constructor(
@@ -113,6 +113,17 @@ export class Slice implements BodySource {
   }
 }
 
+/** Head and body of the bytes that a client wants of a stored response. */
+export function cut(
+  stored: StoredHead,
+  file: EntryFile,
+  wanted: ByteSpan | undefined,
+): { readonly stored: StoredHead; readonly body: BodySource } {
+  const part = wanted && storedPart(stored);
+  if (wanted === undefined || part === undefined || part === 'invalid') return { stored, body: file };
+  return { stored: { ...stored, head: headOfPart(stored.head, { ...part, ...wanted }, false) }, body: new Slice(file, part, wanted) };
+}
+
 /** Bytes of the body of a file, which stays open. */
 export async function* bytesOf(file: EntryFile, from = 0, to = file.length): AsyncIterableIterator<Buffer> {
   for (let at = from; at < to;) {
@@ -124,19 +135,37 @@ export async function* bytesOf(file: EntryFile, from = 0, to = file.length): Asy
   }
 }
 
-/** A stored part joined with a new one. Undefined: they are not of the same bytes, or there is a gap. The file is read with the body. */
+/** A response as it is stored. */
+interface Storable {
+  readonly head: string;
+  readonly body: AsyncIterable<Buffer>;
+}
+
+/** A new part, joined with the stored one if they are of the same bytes, and without a gap. The file is read with the body. */
 export function join(
-  file: EntryFile,
+  file: EntryFile | undefined,
   part: Part,
   { head, etag }: Pick<StoredHead, 'head' | 'etag'>,
   body: AsyncIterable<Buffer>,
-): { readonly head: string; readonly body: AsyncIterable<Buffer> } | undefined {
-  const has = storedPart(file.stored);
-  if (has === undefined || has === 'invalid') return undefined;
-  const both = union(has, part);
-  if (both === undefined || has.total !== part.total || etag !== file.stored.etag || !isStrong(etag)) return undefined;
-  const isWhole = both.start === 0 && both.end === part.total;
-  return { head: headOfPart(head, { ...part, ...both }, isWhole), body: joinedBytes(file, has, part, body) };
+): Storable {
+  const has = file && storedPart(file.stored);
+  const both = has === undefined || has === 'invalid' ? undefined : union(has, part);
+  if (
+    file === undefined ||
+    has === undefined ||
+    has === 'invalid' ||
+    both === undefined ||
+    has.total !== part.total ||
+    etag !== file.stored.etag ||
+    !isStrong(etag)
+  )
+    return { head: headOfPart(head, part, isWhole(part)), body };
+  const joined = { ...part, ...both };
+  return { head: headOfPart(head, joined, isWhole(joined)), body: joinedBytes(file, has, part, body) };
+}
+
+function isWhole({ start, end, total }: Part): boolean {
+  return start === 0 && end === total;
 }
 
 async function* joinedBytes(file: EntryFile, has: ByteSpan, news: ByteSpan, body: AsyncIterable<Buffer>): AsyncIterableIterator<Buffer> {

@@ -24,9 +24,14 @@ export const rfc9111Rules: CachingRules = {
     const { response, ignored } = received;
     return judge(receivedFields(received, response.status, fieldsOf(response.headers(), ignored)));
   },
-  storedHead: ({ response, ignored }) => {
+  storedHead: ({ response, ignored, responseTime }) => {
     const lines = response.headers();
-    return textOf(response.status, storedLines(lines, omittedNames(fieldsOf(lines, ignored))));
+    const fields = fieldsOf(lines, ignored);
+    const omitted = omittedNames(fields);
+    // The recipient adds a Date that is missing (RFC 9110, 6.6.1).
+    if (!Number.isNaN(parseDate(fields.get('date') ?? '', responseTime))) return textOf(response.status, storedLines(lines, omitted));
+    const others = storedLines(lines, [...omitted, 'date']);
+    return textOf(response.status, [...others, ['Date', new Date(responseTime).toUTCString()]]);
   },
   renewed,
   sentHead: ({ head, born }, now) => `${head.slice(0, -2)}Age: ${Math.max(0, Math.floor((now - born) / 1000))}\r\n\r\n`,

@@ -94,6 +94,12 @@ export const freshnessRows: readonly Row[] = [
   row('9111 4.2.3', 'Age is at least the time since Date', first(HOUR, 'Date: {-60}'), stored({ has: ['Age: /^6\\d$/'] })),
   row(
     '9110 6.6.1',
+    'an invalid Date is replaced by the time of the response',
+    first(HOUR, 'Date: foo'),
+    stored({ has: ['Date: /^\\w{3}, .* GMT$/'] }),
+  ),
+  row(
+    '9110 6.6.1',
     'Date stays',
     first(HOUR, 'Date: Sun, 06 Nov 1994 08:49:37 GMT', 'Cache-Control: s-maxage=2147483648'),
     stored({ has: ['Date: Sun, 06 Nov 1994 08:49:37 GMT'] }),

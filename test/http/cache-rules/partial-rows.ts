@@ -97,6 +97,13 @@ export const partialRows: readonly Row[] = [
   ),
   row(
     '9111 3.3',
+    'a part that is the whole',
+    range('0-', part(0, 9, HOUR)),
+    stored({ gets: 200, hasBody: '0123456789', has: ['!Content-Range'] }),
+    still(range('0-', { gets: 206, hasBody: '0123456789' })),
+  ),
+  row(
+    '9111 3.3',
     'a part that is not as long as it says is not stored',
     range('4-9', { ...part(4, 9, HOUR), body: '01234' }),
     asked(range('4-9', { ...part(4, 9, HOUR), gets: 206 })),

@@ -10,7 +10,7 @@ const play = shared(async (scope): Promise<Play> => {
   const it = await Play.prepare(scope, ROWS);
   const srv = await startSrv(
     scope,
-    `worker_processes 1; error_log logs/error.log info; events {}
+    `worker_processes 1; error_log logs/error.log info; events { worker_connections 1000; }
     http {
       proxy_cache_path cache keys_zone=one:1m use_temp_path=off;
       server {
