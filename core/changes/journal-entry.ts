@@ -6,7 +6,7 @@ import type { Directive } from '../contract/tree.js';
 import { Addresses, addressIn, below, keyIdentity, numberedStep, stepOf, stepsIn } from './address.js';
 import type { ResolvedEdit } from './edits.js';
 import { saysTheSame, textWithout } from './file-text.js';
-import { isOrderedLine, notedLines, type NotedLine } from './ordered-lines.js';
+import { isOrderedLine, type LineTexts, notedLines, type NotedLine } from './ordered-lines.js';
 import { placeOfLine } from './state-line-place.js';
 import { stateFileOf } from './state-files.js';
 import type { Store } from './store.js';
@@ -54,6 +54,7 @@ export class JournalEntry {
     private readonly version: number,
     removed: (address: string) => boolean,
     private readonly nextSeq: () => number,
+    private readonly texts: LineTexts,
   ) {
     const { before, after, registry } = change;
     this.#before = new Addresses(before, registry, (address) => this.#removedBefore.get(address) ?? removed(address));
@@ -89,12 +90,13 @@ export class JournalEntry {
     const block = before.byId(parent)?.block;
     const context = registry.contextWithin(before, parent);
     if (block === undefined || context === undefined) return;
-    for (const [at, change] of this.changes.entries()) {
-      if (at < first) continue;
+    for (const [offset, change] of this.changes.slice(first).entries()) {
       const isNoted = this.change.noted.has(parent);
       this.change.noted.add(parent);
-      const lines = isNoted ? true : notedLines(block, context, registry, ({ id }) => stepsIn(this.#before.of(id)).at(-1) ?? '');
-      this.changes[at] = { ...change, lines };
+      const lines = isNoted
+        ? true
+        : notedLines(block, context, registry, ({ id }) => stepsIn(this.#before.of(id)).at(-1) ?? '', this.texts);
+      this.changes[first + offset] = { ...change, lines };
     }
   }
 

@@ -5,12 +5,14 @@
 import { ROOT_ID } from '../config/tree.js';
 import type { ResolvedEdit } from './edits.js';
 import { JournalEntry, type AddressChange, type JournalChange } from './journal-entry.js';
+import { LineTexts } from './ordered-lines.js';
 import type { Store } from './store.js';
 
 const ORDER: Readonly<Record<ResolvedEdit['op'], number>> = { remove: 0, replace: 1, add: 2 };
 
 export class Journal {
   #seq: number;
+  readonly #texts = new LineTexts();
 
   constructor(private readonly store: Store) {
     this.#seq = store.overlay.lastSeq();
@@ -29,7 +31,7 @@ export class Journal {
 
   /** @param version of the configuration with the change */
   record(change: JournalChange, version: number): AddressChange[] {
-    const entry = new JournalEntry(this.store, change, version, this.removed, () => ++this.#seq);
+    const entry = new JournalEntry(this.store, change, version, this.removed, () => ++this.#seq, this.#texts);
     // Removals first: what is added then finds the numbers of its equals as they will be.
     for (const edit of inDocumentOrder(change).toSorted((a, b) => ORDER[a.op] - ORDER[b.op])) entry.record(edit);
     return entry.changes;

@@ -21,19 +21,33 @@ export type NotedLine = string | readonly [text: string, next: string];
 
 export const textOf = (line: NotedLine): string => (typeof line === 'string' ? line : line[0]);
 
+/** Texts of lines that do not change: each change of a block notes all its lines. */
+export class LineTexts {
+  readonly #texts = new WeakMap<Directive, string>();
+
+  of(line: Directive): string {
+    const known = this.#texts.get(line);
+    if (known !== undefined) return known;
+    const text = exactDirective(line);
+    this.#texts.set(line, text);
+    return text;
+  }
+}
+
 /** @param stepOf the step of a directive of the block, number included */
 export function notedLines(
   block: Block,
   context: ContextName,
   registry: SpecRegistry,
   stepOf: (directive: Directive) => string,
+  texts: LineTexts,
 ): readonly NotedLine[] {
   const noted: NotedLine[] = [];
   let last: string | undefined;
   for (const directive of block) {
     const isLine = isOrderedLine(directive, context, registry);
     if (last !== undefined) noted.push(isLine ? last : [last, stepOf(directive)]);
-    last = isLine ? exactDirective(directive) : undefined;
+    last = isLine ? texts.of(directive) : undefined;
   }
   return last === undefined ? noted : [...noted, last];
 }

@@ -60,6 +60,12 @@ async function costs(t: ExecutionContext, { config, block, text }: Kind, size: n
   t.is(added(instance.tree.root).length, size);
   await step('it is taken back', () => history.rollback(empty, CONTEXT));
   t.is(added(instance.tree.root).length, 0);
+  if (block !== 'location') return spent;
+  await step('one change after the other', async () => {
+    for (const n of numbers) await transactions.apply((root) => [{ op: 'add', parent: parent(root), text: text(n) }], CONTEXT);
+  });
+  await history.rollback(empty, CONTEXT);
+  t.is(added(instance.tree.root).length, 0);
   return spent;
 }
 
