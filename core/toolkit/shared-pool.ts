@@ -80,7 +80,7 @@ function poolSize(tree: Block): number {
 }
 
 /** Bytes of its zone; none if it uses that of another upstream, or what it says is not a size: that is reported elsewhere. */
-function zoneSize(upstream: Directive): number {
+export function zoneSize(upstream: Directive): number {
   return sizeOf(zoneOf(upstream)?.args[1]?.text ?? '') ?? 0;
 }
 

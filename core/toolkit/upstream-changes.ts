@@ -4,7 +4,7 @@ import { ApiError, type ActionContext } from '../contract/control.js';
 import { locationName } from './location-name.js';
 import type { Applied, Edit, Transactions } from '../contract/transactions.js';
 import type { Upstreams } from '../contract/upstreams.js';
-import { SharedPool, zoneName, zoneOf } from './shared-pool.js';
+import { SharedPool, zoneName, zoneOf, zoneSize } from './shared-pool.js';
 import type { Block, Directive } from '../contract/tree.js';
 import {
   changedUpstream,
@@ -93,8 +93,7 @@ export class UpstreamChanges {
       assertNoServers(sent);
       assertNoState(sent);
       if (zoneName(sent) !== zoneName(upstream)) this.#assertOwnZone(sent, tree, upstream);
-      if (this.transactions.isAddition(upstream) && sizeText(sent) !== sizeText(upstream))
-        this.#pool.assertRoom(sent, tree, (one) => this.transactions.isAddition(one), upstream);
+      this.#assertZoneFits(sent, upstream, tree);
       return [{ op: 'replace', target: upstream, text: changedUpstream(upstream, params.upstream_body) }];
     }, context);
     return this.#done(context, applied, applied.directives[0]);
@@ -107,6 +106,14 @@ export class UpstreamChanges {
       return [{ op: 'remove', target }];
     }, context);
     return this.#done(context, applied);
+  }
+
+  /** An upstream of the file does not count in the pool; where a change makes its zone larger, all of that has to fit. */
+  #assertZoneFits(sent: Directive, before: Directive, tree: Block): void {
+    if (sizeText(sent) === sizeText(before)) return;
+    const isAddition = (one: Directive): boolean => this.transactions.isAddition(one);
+    if (isAddition(before)) this.#pool.assertRoom(sent, tree, isAddition, before);
+    else if (zoneSize(sent) > zoneSize(before)) this.#pool.assertRoom(sent, tree, isAddition);
   }
 
   /** @param after the upstream as it is now */

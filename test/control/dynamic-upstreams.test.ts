@@ -94,6 +94,11 @@ for (const [what, call, expected] of [
     ['POST', '', { upstream_name: 'wrong', upstream_body: 'zone wrong 1g; server 127.0.0.1:1' }],
     '507 SharedPoolExhausted',
   ],
+  [
+    'a larger zone of one of the file than the pool has',
+    ['PATCH', '/fixed?force=1', { upstream_body: 'zone fixed 1g;' }],
+    '507 SharedPoolExhausted',
+  ],
 ] as const) {
   test(`rejected: ${what}`, async (t) => {
     const node = await shared();
