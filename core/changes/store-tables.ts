@@ -1,3 +1,4 @@
+import type { HistoryView } from '../contract/history.js';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { CheckedTable } from './checked-table.js';
 import { SiblingIndex } from './sibling-index.js';
@@ -125,19 +126,8 @@ const overlayRow = (stored: StoredOverlayRow): OverlayRow => ({
   previous: stored.previous ?? undefined,
 });
 
-/** One transaction of the past. */
-export interface HistoryEntry {
-  readonly version: number;
-  /** Epoch milliseconds. */
-  readonly at: number;
-  /** Name of the node that made it. */
-  readonly node: string;
-  /** Request id of the API call, or `reload`. */
-  readonly origin: string;
-  /** The caller; empty: the server itself. */
-  readonly actor: string;
-  /** Why, in the words of the caller; empty: nothing was said. */
-  readonly message: string;
+/** One transaction of the past, as it is stored. */
+export interface HistoryEntry extends Omit<HistoryView, 'changes' | 'diff'> {
   /** JSON: `[{ address, op, before?, after? }]`, or `null` when it was too long to keep. */
   readonly changes: string;
 }

@@ -1,6 +1,7 @@
 /** The directive `map`, for the modules of every traffic engine that has it: variables that depend on other texts. */
-import { size, template, variableName } from '../contract/args.js';
+import { size } from '../contract/args.js';
 import type { DefinitionContext } from '../contract/manifest.js';
+import { definedVariable, definingBlock } from './defining-block.js';
 import { MapTable } from './map-table.js';
 import { oncePerRequest } from './once-per-request.js';
 import { compilePattern, namedGroups } from './pattern.js';
@@ -14,17 +15,8 @@ export function mapDirectives<const E extends string>(engine: E) {
   const accepted = directive({ in: [engine], args: size(), inherit: 'none', doc: 'Accepted: tables grow as needed.' });
   return {
     map: directive({
-      in: [engine],
-      args: { source: template('string'), variable: variableName() },
-      block: 'entries',
-      many: true,
-      inherit: 'none',
-      identity: ({ args }) => args.map(({ text }) => text).join(' '),
-      defines: ({ args, block }) => [
-        ...(args[1]?.text.startsWith('$') === true ? [args[1].text.slice(1)] : []),
-        ...Array.from(block ?? [], ({ name }) => namedGroups(name)).flat(),
-      ],
-      dynamic: true,
+      ...definingBlock(engine),
+      defines: (line) => [...definedVariable(line), ...Array.from(line.block ?? [], ({ name }) => namedGroups(name)).flat()],
       doc: 'Defines a variable whose value depends on another text. Entries of the block are exact strings, with hostnames masks such as *.example.org, or regular expressions (~ and ~* in front), and values, which may have variables; default is the value where none matches (without it empty), include reads entries from a file, volatile evaluates the value at each use.',
     }),
     map_hash_max_size: accepted,

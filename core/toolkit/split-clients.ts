@@ -1,6 +1,6 @@
 /** The directive `split_clients`, for the modules of every traffic engine that has it: variables that split clients into groups of given sizes. */
-import { template, variableName } from '../contract/args.js';
 import type { DefinitionContext } from '../contract/manifest.js';
+import { definedVariable, definingBlock } from './defining-block.js';
 import { murmurHash2 } from './murmur-hash2.js';
 import { oncePerRequest } from './once-per-request.js';
 import type { RequestState } from './request-state.js';
@@ -12,14 +12,8 @@ import type { Directive } from '../contract/tree.js';
 export function splitClientsDirectives<const E extends string>(engine: E) {
   return {
     split_clients: directive({
-      in: [engine],
-      args: { source: template('string'), variable: variableName() },
-      block: 'entries',
-      many: true,
-      inherit: 'none',
-      identity: ({ args }) => args.map(({ text }) => text).join(' '),
-      defines: ({ args }) => (args[1]?.text.startsWith('$') === true ? [args[1].text.slice(1)] : []),
-      dynamic: true,
+      ...definingBlock(engine),
+      defines: definedVariable,
       doc: 'Defines a variable for A/B tests: a hash of the text chooses one of the values. Entries of the block are percentages with at most two decimals, 100 in all at the most, and values; * is for the rest (without it empty).',
     }),
   };
