@@ -47,7 +47,7 @@ export interface Solution {
 export type CaptchaVerdict = 'right' | 'wrong' | 'spent' | 'wait' | 'gone';
 
 /** Result of a solution. */
-export interface Judgement {
+export interface CaptchaJudgement {
   readonly verdict: CaptchaVerdict;
   /** Attempts that are left. */
   readonly left: number;
@@ -83,7 +83,7 @@ export class Challenges {
   }
 
   /** Checks a solution: it is valid once, and each wrong one counts. */
-  solve(challenge: Challenge, { text, work, page }: Solution, now: number): Judgement {
+  solve(challenge: Challenge, { text, work, page }: Solution, now: number): CaptchaJudgement {
     const { mode, salt, difficulty, key, seed } = challenge;
     if (page !== challenge.page) return { verdict: 'gone', left: 0, means: 'work' };
     const isWorked = mode !== 'image' && work !== '' && isWorkDone(salt, difficulty, work);
@@ -123,7 +123,7 @@ function begin(uses: Uses, minute: number): void {
   uses.loads = 0;
 }
 
-interface Attempt extends Judgement {
+interface Attempt extends CaptchaJudgement {
   readonly isRight: boolean;
   verdict: CaptchaVerdict;
   left: number;
