@@ -16,6 +16,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ask, type AskOptions, type Response } from './ask.js';
+import { openConnection, type TestConnection } from './connection.js';
 import { reservePort, type ReservedPort } from './free-port.js';
 import { openResponse, type OpenResponse } from './open-response.js';
 import { CONTROL, siteFiles, WEB, type Site } from './site.js';
@@ -60,6 +61,11 @@ export class TestServer {
   /** As {@link get}, but resolves with the head of the response: its body is received while it comes. */
   open(path: string, options: AskOptions & { readonly port?: string } = {}): Promise<OpenResponse> {
     return openResponse(this.port(options.port), path, options);
+  }
+
+  /** Connects to `%%PORT_name%%` over TCP. */
+  connect(name = WEB): Promise<TestConnection> {
+    return openConnection(this.port(name));
   }
 
   /** Process id of its main thread. */

@@ -7,6 +7,8 @@ export interface Site {
   readonly main?: string;
   readonly http?: string;
   readonly server?: string;
+  /** Directives of the `stream` block, which is there if this is: `server { listen 127.0.0.1:%%PORT_name%%; … }`. */
+  readonly stream?: string;
   /** The control plane, which is there if this is. */
   readonly control?: ControlSite;
   /** Workers; 2 by default, so that what only works in one of them is found. */
@@ -32,6 +34,7 @@ export function siteFiles({
   main = '',
   http = '',
   server = '',
+  stream,
   control,
   workers = 2,
   files = {},
@@ -55,6 +58,7 @@ ${loadLines(modules)}
 ${helpers}
 ${main}
 events { }
+${stream === undefined ? '' : `stream {\n${stream}\n}`}
 http {
 ${http}
 server {

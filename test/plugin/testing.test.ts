@@ -8,6 +8,8 @@ import { FakeNotes } from '../../testing/explain.js';
 import { fakeRequest } from '../../testing/request.js';
 import { fakeScope } from '../../testing/scope.js';
 import { runBodyFilter } from '../../testing/body-filter.js';
+import { openDatagrams, startUdpMember } from '../../testing/datagrams.js';
+import { startTcpMember } from '../../testing/tcp-member.js';
 import { startMember } from '../../testing/member.js';
 import { checkConf, startSrv, type Site } from '../../testing/server.js';
 import { plugin } from '../harness/plugins.js';
@@ -43,6 +45,44 @@ test.serial('traffic and control plane are there when it has started, and gone w
   t.false(existsSync(srv.prefix));
   t.is(process.listenerCount('exit'), listeners - 1, 'it leaves nothing in the process of the tests');
   await t.throwsAsync(srv.get('/'));
+});
+
+test('modules of stream are tested over TCP and UDP', async (t) => {
+  await using echo = await startTcpMember();
+  await using greeter = await startTcpMember(async (client) => {
+    client.send('220 ready\r\n');
+    await client.receive(/^QUIT/);
+    client.end('221 bye');
+  });
+  await using failing = await startTcpMember(() => Promise.reject(new Error('no')));
+  await using shouting = await startUdpMember((text) => (text === 'quiet' ? undefined : text.toUpperCase()));
+  await using client = await openDatagrams();
+  await using srv = await startSrv({
+    stream: `
+      server { listen 127.0.0.1:%%PORT_echo%%; proxy_half_close on; proxy_pass ${echo.address}; }
+      server { listen 127.0.0.1:%%PORT_mail%%; proxy_pass ${greeter.address}; }
+      server { listen 127.0.0.1:%%PORT_failing%%; proxy_pass ${failing.address}; }
+      server { listen 127.0.0.1:%%PORT_loud%% udp; proxy_pass ${shouting.address}; }`,
+  });
+  const echoed = await srv.connect('echo');
+  echoed.send('one ');
+  await echoed.receive(/one $/);
+  echoed.end('two');
+  t.is(await echoed.receiveAll(), 'one two');
+  const mail = await srv.connect('mail');
+  await mail.receive(/^220/);
+  await t.throwsAsync(
+    srv.connect('mail').then((other) => (other.end(), other.receive(/^221/))),
+    { message: /ended without/ },
+  );
+  mail.send('QUIT\r\n');
+  t.is(await mail.receiveAll(), '220 ready\r\n221 bye');
+  t.is(greeter.connections[0]?.received, 'QUIT\r\n');
+  t.is(await (await srv.connect('failing')).receiveAll(), '');
+  client.send(srv.port('loud'), 'quiet');
+  client.send(srv.port('loud'), 'hello');
+  t.is(await client.receive(/HELL/), 'HELLO');
+  t.deepEqual(shouting.received, ['quiet', 'hello']);
 });
 
 test('it has several workers', async (t) => {
