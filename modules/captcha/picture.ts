@@ -2,7 +2,7 @@ import { Canvas, type Warp } from './canvas.js';
 import { GLYPHS, type Stroke } from './glyphs.js';
 import { Dice } from './dice.js';
 
-export const PICTURE = { width: 310, height: 100 } as const;
+export const PICTURE = { width: 330, height: 100 } as const;
 
 /** Height of a glyph's box in its own units. */
 const BOX = 14;
@@ -44,7 +44,7 @@ function drawGlyph(canvas: Canvas, strokes: readonly Stroke[], x: number, thickn
     }
     canvas.stroke(placed, thickness, 1, warp);
   }
-  return x + width + dice.between(1, 9);
+  return x + width + dice.between(3, 10);
 }
 
 /** Waves over the whole picture. */

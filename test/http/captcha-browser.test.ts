@@ -95,7 +95,7 @@ browserTest('chromium: a picture instead of work; wrong, right, with the keyboar
   await page.tabTo('captcha-choose');
   await page.press('Enter');
   await page.until("document.activeElement.id === 'captcha-solution'");
-  await page.until("document.querySelector('img').complete && document.querySelector('img').naturalWidth === 310");
+  await page.until("document.querySelector('img').complete && document.querySelector('img').naturalWidth === 330");
   await page.type('wrong');
   await page.press('Enter');
   await page.until("document.querySelector('[role=alert]') !== null");
@@ -114,7 +114,7 @@ browserTest('chromium: without JavaScript, with the keyboard alone', async (t) =
     const { port, page, url } = await busyPage(key);
     await page.send('Emulation.setScriptExecutionDisabled', { value: true });
     await page.open(`${url}${place}?k=${key}&q=1`);
-    await page.until("document.querySelector('img')?.naturalWidth === 310");
+    await page.until("document.querySelector('img')?.naturalWidth === 330");
     await page.tabTo('captcha-solution');
     await page.type(await listen(port, await soundOf(page)));
     await page.press('Tab');
