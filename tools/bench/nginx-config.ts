@@ -1,4 +1,5 @@
 import {
+  CACHE,
   CACHED_FILES,
   COMPRESSED,
   DECOMPRESSED,
@@ -65,6 +66,7 @@ function httpBlock(site: Site, listen: readonly string[], additions: Additions):
     '    access_log off;',
     '    keepalive_timeout 3600s;',
     '    keepalive_requests 1000000000;',
+    '    proxy_cache_path cache levels=1:2 keys_zone=hits:10m use_temp_path=off;',
     '    upstream backend {',
     `        server 127.0.0.1:${site.backend};`,
     `        keepalive ${UPSTREAM_KEEPALIVE};`,
@@ -79,6 +81,7 @@ function httpBlock(site: Site, listen: readonly string[], additions: Additions):
     '        location / { proxy_pass http://backend; }',
     `        location ${COMPRESSED}/ { proxy_pass http://backend/; gzip on; gzip_types text/plain; }`,
     `        location ${DECOMPRESSED}/ { proxy_pass http://backend/; gunzip on; }`,
+    `        location ${CACHE}/ { proxy_pass http://backend/; proxy_cache hits; proxy_cache_valid 200 1h; }`,
     `        location = ${OWN_ANSWER} { return 200 "${OWN_BODY}"; }`,
     `        location ${FILES} { alias ${site.files}/; }`,
     `        location ${CACHED_FILES} { alias ${site.files}/; open_file_cache max=1000; }`,

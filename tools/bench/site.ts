@@ -33,6 +33,9 @@ export const FILES = '/files/';
 /** Path of the same files with open_file_cache. */
 export const CACHED_FILES = '/cached/';
 
+/** Path of the backend's responses from a cache in files. */
+export const CACHE = '/cache';
+
 /** Path that srv passes on over HTTP/2, other servers over HTTP/1. */
 export const OVER_HTTP2 = '/two';
 

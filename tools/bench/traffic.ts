@@ -6,7 +6,7 @@ import type { Lab } from './lab.js';
 import { type Load, load, type LoadShape } from './load.js';
 import { NGINX_STREAM_MODULE } from './nginx-stream.js';
 import type { RunningSite, SiteShape } from './running-site.js';
-import { CACHED_FILES, COMPRESSED, DECOMPRESSED, FILES, OVER_HTTP2 } from './site.js';
+import { CACHE, CACHED_FILES, COMPRESSED, DECOMPRESSED, FILES, OVER_HTTP2 } from './site.js';
 
 /** The same cipher for every server, or the comparison is one of ciphers. It is what OpenSSL prefers on both sides. */
 const CIPHER = 'TLSv1.3 TLS_AES_256_GCM_SHA384';
@@ -114,6 +114,26 @@ export const traffics: readonly Traffic[] = [
     body: SMALL_BODY,
     without: ['haproxy'],
     per: 'request',
+  },
+  {
+    name: 'hit-1k',
+    title: '1 KB from a cache',
+    how: '64 connections, `proxy_cache` in files, one key.',
+    path: `${CACHE}/1k`,
+    connections: 64,
+    body: SMALL_BODY,
+    without: ['haproxy'],
+    per: 'request',
+  },
+  {
+    name: 'hit-10m',
+    title: '10 MB from a cache',
+    how: '8 connections, `proxy_cache` in files, one key.',
+    path: `${CACHE}/10m`,
+    connections: 8,
+    body: LARGE_BODY,
+    without: ['haproxy'],
+    per: 'GiB',
   },
   {
     name: 'static-10m',
