@@ -4,11 +4,8 @@ import type { RedisSettings } from './redis-settings.js';
 /** Parts of a client of one server and of one of a cluster that are used. */
 export type RedisClient = Pick<Redis | Cluster, 'call' | 'on' | 'disconnect' | 'connect'>;
 
-/**
- * Makes a client that queues nothing while there is no connection, sends nothing twice, and connects again without end.
- * @param retry milliseconds until the next attempt to connect
- */
-export async function createClient(settings: RedisSettings, blocks: boolean, retry: () => number): Promise<RedisClient> {
+/** Makes a client that connects once, queues nothing while there is no connection, and sends nothing twice. */
+export async function createClient(settings: RedisSettings, blocks: boolean): Promise<RedisClient> {
   const { Redis: Single, Cluster: Several } = await import('ioredis');
   const { addresses, socket, sentinel, isCluster, database, user, password, tls, connectTimeout, commandTimeout } = settings;
   const common = {
@@ -23,7 +20,8 @@ export async function createClient(settings: RedisSettings, blocks: boolean, ret
     protocol: 2,
     connectTimeout,
     ...(!blocks && { commandTimeout }),
-    retryStrategy: retry,
+    retryStrategy: null,
+    disconnectTimeout: 200,
     ...(user !== undefined && { username: user }),
     ...(password !== undefined && { password }),
     ...(tls && { tls }),
@@ -33,13 +31,13 @@ export async function createClient(settings: RedisSettings, blocks: boolean, ret
       lazyConnect: true,
       enableOfflineQueue: false,
       enableReadyCheck: false,
-      clusterRetryStrategy: retry,
+      clusterRetryStrategy: null,
       redisOptions: common,
     };
     return new Several([...addresses], options);
   }
   if (sentinel !== undefined) {
-    const found = { sentinels: [...addresses], name: sentinel, sentinelRetryStrategy: retry, failoverDetector: true };
+    const found = { sentinels: [...addresses], name: sentinel, sentinelRetryStrategy: () => null, failoverDetector: true };
     return new Single({ ...common, ...found, ...(tls && { enableTLSForSentinelMode: false }) });
   }
   const [first] = addresses;

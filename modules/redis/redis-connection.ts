@@ -51,7 +51,7 @@ export class BlockConnection implements RedisConnection {
       away: (reason) => this.#away(reason),
     });
     this.#link = link;
-    void link.open();
+    link.open();
     for (const reader of this.#readers) reader.open(settings);
     this.#timer = setInterval(() => void this.#measure(), MEASURE_MS).unref();
   }
@@ -86,7 +86,7 @@ export class BlockConnection implements RedisConnection {
     if (this.#waiting === undefined) {
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#waiting = new RedisLink(this.#settings, { blocks: true, ready: () => resolve(), away: () => resolve() });
-      await this.#waiting.open();
+      this.#waiting.open();
       await promise;
     }
     const link = this.#waiting;

@@ -32,6 +32,8 @@ export class RedisLink {
   #isReady = false;
   #isClosed = false;
   #failures = 0;
+  /** Limits an attempt, or begins the next one. */
+  #timer: NodeJS.Timeout | undefined;
   #reason = 'not connected yet';
 
   constructor(
@@ -43,26 +45,51 @@ export class RedisLink {
     return this.#isReady;
   }
 
-  async open(): Promise<void> {
-    const client = await createClient(this.settings, this.options.blocks, () => retryDelay(this.#failures++));
-    if (this.#isClosed) return;
-    this.#client = client;
-    client.on('ready', () => void this.#check());
-    client.on('error', (error: Error) => this.#lost(failureOf(error, this.settings).message));
-    client.on('close', () => this.#lost(this.#isReady ? 'the connection was closed' : this.#reason));
-    client.connect().catch(() => undefined);
+  open(): void {
+    void this.#connect();
   }
 
   close(): void {
     this.#isClosed = true;
     this.#isReady = false;
+    clearTimeout(this.#timer);
     this.#client?.disconnect();
+    this.#client = undefined;
   }
 
   /** Makes the connection again: a reply is missing, or the server is not the master any more. */
   reset(reason: string): void {
-    this.#lost(reason);
-    this.#client?.disconnect(true);
+    if (this.#client !== undefined) this.#failed(this.#client, reason);
+  }
+
+  /** A client for each attempt: one that has failed while it asked sentinels does not try again. */
+  async #connect(): Promise<void> {
+    const client = await createClient(this.settings, this.options.blocks);
+    if (this.#isClosed) return;
+    this.#client = client;
+    // The client reports the reason first, and that it was closed after it.
+    let reason = 'the connection was closed';
+    const isOver = (): void => this.#failed(client, reason);
+    client.on('ready', () => void this.#check(client));
+    client.on('error', (error: Error) => (reason = failureOf(error, this.settings).message));
+    client.on('close', isOver);
+    client.on('end', isOver);
+    this.#timer = setTimeout(isOver, 2 * this.settings.connectTimeout).unref();
+    client.connect().catch((error: Error) => {
+      if (!error.message.startsWith('Connection is closed')) reason = failureOf(error, this.settings).message;
+      isOver();
+    });
+  }
+
+  #failed(client: RedisClient, reason: string): void {
+    if (client !== this.#client) return;
+    this.#client = undefined;
+    this.#isReady = false;
+    this.#reason = reason;
+    client.disconnect();
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#connect(), retryDelay(this.#failures++)).unref();
+    this.options.away(reason);
   }
 
   /** @throws RedisFailure */
@@ -93,22 +120,16 @@ export class RedisLink {
     }
   }
 
-  async #check(): Promise<void> {
+  async #check(client: RedisClient): Promise<void> {
     try {
       const facts = await this.measure();
-      if (this.#isClosed) return;
+      if (client !== this.#client) return;
+      clearTimeout(this.#timer);
       this.#failures = 0;
       this.#isReady = true;
       this.options.ready(facts);
     } catch (error) {
-      this.reset((error as Error).message);
+      this.#failed(client, (error as Error).message);
     }
-  }
-
-  #lost(reason: string): void {
-    if (this.#isClosed) return;
-    this.#isReady = false;
-    this.#reason = reason;
-    this.options.away(reason);
   }
 }

@@ -26,7 +26,7 @@ export class StreamReader {
       away: () => undefined,
     });
     this.#link = link;
-    void link.open();
+    link.open();
   }
 
   close(): void {

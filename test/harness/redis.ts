@@ -56,16 +56,21 @@ export class RedisServer {
     this.#process?.kill(signal);
   }
 
-  /** The reply to a command, as it was sent. */
+  /** See {@link askRedis}. */
   cli(...command: readonly string[]): Promise<string> {
-    return new Promise((resolve, reject) => {
-      const socket = connect(this.port, '127.0.0.1');
-      socket.on('error', reject);
-      socket.once('data', (data) => {
-        resolve(data.toString());
-        socket.destroy();
-      });
-      socket.write(`*${command.length}\r\n${command.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`);
-    });
+    return askRedis(this.port, ...command);
   }
+}
+
+/** The beginning of the reply to a command, as it was sent. */
+export function askRedis(port: number, ...command: readonly string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.on('error', reject);
+    socket.once('data', (data) => {
+      resolve(data.toString());
+      socket.destroy();
+    });
+    socket.write(`*${command.length}\r\n${command.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`);
+  });
 }

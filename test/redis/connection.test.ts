@@ -10,29 +10,12 @@ import { check } from '../harness/check.js';
 import { freePort } from '../harness/ports.js';
 import { RedisServer, testRedis } from '../harness/redis.js';
 import { waitFor } from '../harness/wait.js';
-
-function settings(port: number, more: Partial<RedisSettings> = {}): RedisSettings {
-  return {
-    addresses: [{ host: '127.0.0.1', port }],
-    socket: undefined,
-    sentinel: undefined,
-    isCluster: false,
-    database: 0,
-    user: undefined,
-    password: undefined,
-    tls: undefined,
-    prefix: 'srv',
-    connectTimeout: 1000,
-    commandTimeout: 500,
-    maxPending: 100,
-    ...more,
-  };
-}
+import { redisSettings } from './pairs-node.js';
 
 function open(t: ExecutionContext, port: number, more: Partial<RedisSettings> = {}): BlockConnection {
   const connection = new BlockConnection('main');
   t.teardown(() => connection.close('end'));
-  connection.open(settings(port, more), 'c');
+  connection.open(redisSettings(port, more), 'c');
   return connection;
 }
 

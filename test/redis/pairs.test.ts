@@ -2,10 +2,11 @@
 import { cpSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
+import { BlockConnection } from '../../modules/redis/redis-connection.js';
 import { RedisServer, testRedis } from '../harness/redis.js';
 import { tempFolder } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
-import { PairsNode, type PairsNodeOptions } from './pairs-node.js';
+import { PairsNode, redisSettings, type PairsNodeOptions } from './pairs-node.js';
 
 async function startNodes(t: ExecutionContext, names: string, server: RedisServer, options: PairsNodeOptions = {}): Promise<PairsNode[]> {
   const nodes: PairsNode[] = [];
@@ -211,9 +212,9 @@ testRedis('redis-server: the rights in the documentation suffice', async (t) => 
   const rights =
     '+@connection -@dangerous +time +evalsha +eval +del +exists +hdel +hget +hmget +hscan +hset +persist +pexpire +rename +set +wait';
   const streams = '+xadd +xdel +xrange +xread';
-  const admin = new (await import('../../modules/redis/redis-connection.js')).BlockConnection('admin');
+  const admin = new BlockConnection('admin');
   t.teardown(() => admin.close('end'));
-  admin.open((await import('./pairs-node.js')).redisSettings(server.port, { password: 'all' }), 'c');
+  admin.open(redisSettings(server.port, { password: 'all' }), 'c');
   await waitFor('Redis', () => admin.status.state === 'ready');
   await admin.command('ACL', 'SETUSER', 'srv', 'on', '>some', '~{srv:*', ...rights.split(' '), ...streams.split(' '));
   const settings = { user: 'srv', password: 'some' };
