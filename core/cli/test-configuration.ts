@@ -21,6 +21,7 @@ import { readSettings } from '../kernel/settings.js';
 import { ZoneSet } from '../zone/zone-set.js';
 import type { ServerCommand } from './command.js';
 import { leaveLogsToServer } from './leave-logs.js';
+import { TerminalLog } from './terminal-log.js';
 import { namedFiles } from './named-files.js';
 import { includeFolder } from './paths.js';
 import { readForUser } from './prepared-files.js';
@@ -61,7 +62,8 @@ export async function readyConfiguration(command: ServerCommand, callMs?: number
 
 /** Does with the configuration everything a start does, except for opening listeners. */
 async function check({ paths, options, installation, console }: ServerCommand, callMs = CALL_MS): Promise<TestedConfiguration> {
-  const { log, files } = console;
+  const { files } = console;
+  const log = options.signal === undefined ? console.log : new TerminalLog(console);
   // A start reads it again, and logs it then.
   const warn = (message: string): void => (options.test ? console.complain('warn', message) : console.advise(`[warn] ${message}`));
   const ids = new IdSource();

@@ -12,7 +12,7 @@ export class ModuleLoadError extends Error {
 }
 
 /** The hint for what is not an error in what a module declares, but thrown by its code. */
-export const SEE_LOG = 'the code of the module has thrown this: the error log has the stack';
+export const SEE_LOG = 'the code of the module has thrown this: the [crit] line of the log has the stack';
 
 /** Several reasons, all of them reported. */
 export class ModuleErrors extends ModuleLoadError {

@@ -94,7 +94,11 @@ export abstract class CheckedHooks<S extends { readonly directive: Directive | u
       if (configErrorsOf(error)) throw error;
       const failed = `"${step}" of module "${this.name}" failed`;
       this.#logOnce(`${failed}: ${stackOf(error)}`);
-      throw this.error(scope, `${failed}: ${error.message}`, 'the code of the module has thrown this: the error log has the stack');
+      throw this.error(
+        scope,
+        `${failed}: ${error.message}`,
+        'the code of the module has thrown this: the [crit] line of the log has the stack',
+      );
     }
   }
 

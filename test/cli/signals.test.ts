@@ -6,6 +6,7 @@ import test from 'ava';
 import { httpBackend } from '../harness/backends.js';
 import { check } from '../harness/check.js';
 import { connectRaw, get } from '../harness/client.js';
+import { plugin } from '../harness/plugins.js';
 import { shared } from '../harness/scope.js';
 import { runSrv, startSrv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
@@ -58,6 +59,18 @@ test.serial('-s reload waits for the end of the reload, and says why it failed',
   t.is((await get(srv.port('web'), '/')).body, 'before');
   await srv.configure(page('before'));
   t.is((await runSrv(t, ['-s', 'reload'], undefined, { prefix: srv.prefix })).code, 0);
+});
+
+test('-s reload of a module that throws prints the stack line by line', async (t) => {
+  const files = { 'modules/broken.js': plugin('broken', { body: `compile() { throw new Error('broken on purpose'); }` }) };
+  const { code, stderr } = await runSrv(t, ['-s', 'reload'], `load_module modules/broken.js; ${page('x')}`, { files });
+  t.is(code, 1);
+  t.regex(
+    stderr,
+    /^srv: \[crit\] "compile" of module "broken" failed: Error: broken on purpose\n    at Plugin\.compile \(file:.*broken\.js:\d+:\d+\)\n/,
+  );
+  t.regex(stderr, /^srv: \[emerg\] "compile" of module "broken" failed: broken on purpose in /m);
+  t.regex(stderr, /the \[crit\] line of the log has the stack/);
 });
 
 test.serial('-s reload of a wrong file tells the errors and changes nothing', async (t) => {

@@ -112,14 +112,14 @@ const IS_REFUSED: readonly (readonly [what: string, body: string, reason: string
     `compile() { throw new Error('boom'); }`,
     '"compile" of module "acme" failed: boom',
     5,
-    'the code of the module has thrown this: the error log has the stack',
+    'the code of the module has thrown this: the [crit] line of the log has the stack',
   ],
   [
     'what it throws for TLS',
     `compileTls() { throw new Error('boom'); }`,
     '"compileTls" of module "acme" failed: boom',
     4,
-    'the code of the module has thrown this: the error log has the stack',
+    'the code of the module has thrown this: the [crit] line of the log has the stack',
   ],
 ];
 
@@ -155,7 +155,7 @@ for (const [what, body, reason, hint] of [
     'what it throws',
     `compile() { throw new Error('boom'); }`,
     '"compile" of module "acme" failed: boom',
-    'the code of the module has thrown this: the error log has the stack',
+    'the code of the module has thrown this: the [crit] line of the log has the stack',
   ],
   [
     'settings of TLS',

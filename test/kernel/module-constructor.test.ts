@@ -35,7 +35,7 @@ const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason
     'a constructor that throws',
     { body: `constructor() { throw new Error('no licence'); }` },
     'its constructor failed: no licence',
-    'the code of the module has thrown this: the error log has the stack',
+    'the code of the module has thrown this: the [crit] line of the log has the stack',
   ],
 ];
 
