@@ -27,7 +27,7 @@ import {
   type Part,
   type ByteSpan,
 } from './rfc9111/partial.js';
-import { findPlace, makePlace, ownPlace, ruleName, type EntryPlace } from './query-alias.js';
+import { changedPlace, findPlace, ownPlace, type EntryPlace } from './query-alias.js';
 import { digest, randomSeed, variantOf } from './entry-names.js';
 import { factsOf, fieldIn, isSameBody, tagsOf } from './stored-response.js';
 import { leadOf, sliceRange } from './slices.js';
@@ -322,7 +322,8 @@ export class CachedRequest {
     const { ignored } = call;
     const received = { request, response, ignored, validity: plan.validity, requestTime: this.#askedAt, responseTime: now };
     if (response.status === 304 && this.#isRevalidating && stored !== undefined) {
-      return this.#renew(stored, received, this.#file).then(() => this.#send('REVALIDATED'));
+      const renewed = plan.rules.isAbout(stored, received) ? this.#renew(stored, received, this.#file) : Promise.resolve();
+      return renewed.then(() => this.#send('REVALIDATED'));
     }
     if (stored !== undefined && this.#isInPlaceOf(stored, response.status)) {
       response.discard();
@@ -450,7 +451,8 @@ export class CachedRequest {
     // It is read while this is stored.
     this.#file = undefined;
     const since = this.#since ?? zone.moment;
-    this.storing = this.#newPlace(response, since)
+    const rule = rules.readsQueries ? (response.header('no-vary-search') ?? '') : '';
+    this.storing = changedPlace(zone, since, this.key, request.args, rule, this.#place)
       .then((place) => zone.write(place?.name ?? name, since, { ...entry, head: whole.head, key: place?.key ?? key }, whole.body))
       .catch((error: unknown) => {
         const level = error instanceof MalformedBody ? 'info' : 'crit';
@@ -461,17 +463,6 @@ export class CachedRequest {
         this.#isStoring = false;
         this.#release();
       });
-  }
-
-  /** The place of a response with another rule for its query than those before. Undefined: where it was looked for. */
-  async #newPlace(response: MemberResponse, since: Moment): Promise<EntryPlace | undefined> {
-    const { zone, key, plan, request } = this;
-    const rule = plan.rules.readsQueries ? (response.header('no-vary-search') ?? '') : '';
-    if (rule === this.#place.rule) return undefined;
-    const place = rule === '' ? undefined : await makePlace(zone, since, key, request.args, rule);
-    if (place !== undefined || this.#place.rule === '') return place;
-    await zone.remove(ruleName(key));
-    return ownPlace(key);
   }
 
   /** The request is over. */

@@ -21,6 +21,7 @@ export const nginxRules: CachingRules = {
   terms: () => NO_TERMS,
   judge,
   storedHead: ({ response }) => textOf(response.status, storedLines(response.headers(), [])),
+  isAbout: () => true,
   renewed,
   sentHead: ({ head }) => head,
   selectingValue: (_, value = '') => value.replace(/\s+/g, ''),
@@ -49,7 +50,7 @@ function renewed(stored: StoredHead, received: Received): Renewal {
   const { seconds, staleWhileRevalidate, staleIfError } = judge(received);
   const configured = (validity.get(Number(stored.head.slice(9, 12))) ?? validity.get('any') ?? 0) / 1000;
   const validUntil = now + (Number.isNaN(seconds) ? configured : seconds) * 1000;
-  return { head: stored.head, date: now, born: now, flags: 0, validUntil, staleWhileRevalidate, staleIfError };
+  return { head: stored.head, modified: stored.modified, date: now, born: now, flags: 0, validUntil, staleWhileRevalidate, staleIfError };
 }
 
 /** `0`, seconds, or `@` and seconds since 1970. Undefined: it says nothing. */

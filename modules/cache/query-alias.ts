@@ -15,7 +15,7 @@ export interface EntryPlace {
 const NO_BODY = { async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {} };
 
 /** Name of the entry that has the rule for a key: to be removed with what is stored for the key. */
-export function ruleName(key: string): string {
+function ruleName(key: string): string {
   return digest(ruleKey(key));
 }
 
@@ -50,8 +50,24 @@ export async function findPlace(zone: CacheZone, key: string, args: string): Pro
   return placeBy(key, args, fieldIn(head, 'no-vary-search'), seed);
 }
 
+/** The place of a response with another rule for its query than the one before. Undefined: the place stays. @throws (rejects) Error of the system */
+export async function changedPlace(
+  zone: CacheZone,
+  since: Moment,
+  key: string,
+  args: string,
+  rule: string,
+  before: EntryPlace,
+): Promise<EntryPlace | undefined> {
+  if (rule === before.rule) return undefined;
+  const place = rule === '' ? undefined : await makePlace(zone, since, key, args, rule);
+  if (place !== undefined || before.rule === '') return place;
+  await zone.remove(ruleName(key));
+  return ownPlace(key);
+}
+
 /** Stores another rule, which makes the entries of the one before unreachable. Undefined: it is none. */
-export async function makePlace(zone: CacheZone, since: Moment, key: string, args: string, rule: string): Promise<EntryPlace | undefined> {
+async function makePlace(zone: CacheZone, since: Moment, key: string, args: string, rule: string): Promise<EntryPlace | undefined> {
   const seed = randomSeed();
   const place = placeBy(key, args, rule, seed);
   if (place === undefined) return undefined;

@@ -32,7 +32,10 @@ export interface Received {
 }
 
 /** The parts of a stored response that follow from its fields. */
-export type Renewal = Pick<StoredHead, 'head' | 'date' | 'born' | 'flags' | 'validUntil' | 'staleWhileRevalidate' | 'staleIfError'>;
+export type Renewal = Pick<
+  StoredHead,
+  'head' | 'modified' | 'date' | 'born' | 'flags' | 'validUntil' | 'staleWhileRevalidate' | 'staleIfError'
+>;
 
 export interface CachingRules {
   /** Stored responses are validated with a member where they can be, without `proxy_cache_revalidate`. */
@@ -57,6 +60,8 @@ export interface CachingRules {
   judge(received: Received): Judgement;
   /** The status line and the fields that are stored. */
   storedHead(received: Received): string;
+  /** True if a 304 is about this stored response. */
+  isAbout(stored: StoredHead, received: Received): boolean;
   /** A stored response after its validation, or with the fields of the response to a HEAD. */
   renewed(stored: StoredHead, received: Received): Renewal;
   /** The head that a client gets. */

@@ -33,6 +33,8 @@ export const rfc9111Rules: CachingRules = {
     const others = storedLines(lines, [...omitted, 'date']);
     return textOf(response.status, [...others, ['Date', new Date(responseTime).toUTCString()]]);
   },
+  // Another tag is that of another response (RFC 9111, 4.3.4).
+  isAbout: ({ etag }, { response }) => etag === '' || opaqueTag(response.header('etag') ?? etag) === opaqueTag(etag),
   renewed,
   sentHead: ({ head, born }, now) => `${head.slice(0, -2)}Age: ${Math.max(0, Math.floor((now - born) / 1000))}\r\n\r\n`,
   selectingValue,
@@ -58,7 +60,8 @@ function renewed(stored: StoredHead, received: Received): Renewal {
   const now = received.responseTime;
   // It may not be stored as it is now: it is never used again.
   const validUntil = Number.isNaN(seconds) ? 0 : born + seconds * 1000;
-  return { head: textOf(status, lines), date: now, born: born || now, flags, validUntil, staleWhileRevalidate, staleIfError };
+  const modified = parseDate(fields.get('last-modified') ?? '', now) / 1000;
+  return { head: textOf(status, lines), modified, date: now, born: born || now, flags, validUntil, staleWhileRevalidate, staleIfError };
 }
 
 /** Fields that are not stored: Age is calculated each time. */
@@ -73,4 +76,8 @@ function receivedFields({ request, validity, requestTime, responseTime }: Receiv
 
 function isAuthorized(request: HttpRequest): boolean {
   return request.header('authorization') !== undefined;
+}
+
+function opaqueTag(etag: string): string {
+  return etag.replace(/^W\//, '');
 }
