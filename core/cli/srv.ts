@@ -3,10 +3,6 @@
  * The command. This file loads nothing but what every version of Node that knows modules can load, so that one which is too old gets a
  * clear error instead of a syntax error somewhere inside.
  */
-import { statSync } from 'node:fs';
-import process from 'node:process';
-import { fileURLToPath } from 'node:url';
-
 const OLDEST_NODE = 24;
 /** Variables of a process that is given sockets (core/parent/activation.ts), or that a parent has started (core/parent/marks.ts). */
 const MARKS = ['LISTEN_FDS', 'SRV_ACTIVATION', 'SRV_PREPARE'];
@@ -19,7 +15,9 @@ if (Number(major) < OLDEST_NODE) {
   );
   process.exitCode = 1;
 } else {
+  // An import evaluates all exports of a module, lazy ones too.
   const { enableCompileCache, setSourceMapsSupport } = process.getBuiltinModule('node:module');
+  const { fileURLToPath } = process.getBuiltinModule('node:url');
   // Stack traces name lines of the sources. A map is read when a stack is printed, not before.
   setSourceMapsSupport(true, { nodeModules: true, generatedCode: true });
   const bundled = isBundled();
@@ -62,5 +60,5 @@ function isBundled(): boolean {
 
 /** In milliseconds; undefined if there is no such file. */
 function modificationTime(file: URL): number | undefined {
-  return statSync(file, { throwIfNoEntry: false })?.mtimeMs;
+  return process.getBuiltinModule('node:fs').statSync(file, { throwIfNoEntry: false })?.mtimeMs;
 }
