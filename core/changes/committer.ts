@@ -1,3 +1,4 @@
+import { loadModuleLine } from './load-module-line.js';
 import type { ConfigTree, TreeOperation } from '../config/tree.js';
 import { storeApiError } from './api-errors.js';
 import { assertInTime, type ChangeTime } from './change-time.js';
@@ -128,7 +129,7 @@ export class Committer {
     const rereads = versions.some(isReload);
     const prepared = await instance.prepare(operations, { rereads, after, isChecked: rereads });
     const participants = operations.length === 0 && !rereads ? [] : [...this.options.participants()];
-    const round = new WorkerRound(++this.#tx, participants, log);
+    const round = new WorkerRound(++this.#tx, participants, log, (module) => loadModuleLine(module, after));
     let numbers: readonly number[] | undefined;
     try {
       const { files = new Map(), modules } = prepared;

@@ -38,11 +38,15 @@ export interface Participant {
 
 /** The thread ended. Its replacement starts from the tree then active, so for a transaction it does not count any more. */
 export class ParticipantGone extends Error {
-  /** @param byChange it hung, or it died while it prepared a change */
+  /**
+   * @param byChange it hung, or it died while it prepared a change
+   * @param module whose code it hung in
+   */
   constructor(
     name: string,
     reason?: string,
     readonly byChange = false,
+    readonly module?: string,
   ) {
     super(reason === undefined ? `${name} is gone` : `${name} is gone: ${reason}`);
   }

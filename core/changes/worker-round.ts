@@ -30,6 +30,8 @@ export class WorkerRound {
     private readonly tx: number,
     private readonly participants: readonly Participant[],
     private readonly log: Log,
+    /** Where a module is loaded, for a message; empty: not known. */
+    private readonly lineOf: (module: string) => string = () => '',
   ) {}
 
   /** @throws ConfigErrors with the reasons of all workers; ApiError 503 when one did not respond within `ms` milliseconds */
@@ -65,7 +67,9 @@ export class WorkerRound {
       // It was told to end, and has just done so.
       if (participant.leaving && !error.byChange) continue;
       if (!error.byChange && ++deaths <= CHANCE_DEATHS && others.length > 0) continue;
-      throw unavailable(`lost ${participant.name} while it prepared the change (${error.message}); nothing was changed`);
+      const line = error.module === undefined ? '' : this.lineOf(error.module);
+      const place = line === '' ? '' : `; ${line}`;
+      throw unavailable(`lost ${participant.name} while it prepared the change (${error.message}); nothing was changed${place}`);
     }
   }
 

@@ -87,6 +87,7 @@ export class WorkerHandle implements Participant {
   #giveUp: () => void = () => undefined;
   /** Why it was ended from outside. */
   #hang: string | undefined;
+  #hangingModule: string | undefined;
 
   constructor(
     start: WorkerStart,
@@ -106,6 +107,7 @@ export class WorkerHandle implements Participant {
       progress: () => this.#signs.steps,
       onHang: (reason) => {
         const { module } = this.#signs;
+        this.#hangingModule = module;
         this.#hang = module === undefined ? reason : `${reason}, in a call of module "${module}"`;
         owner.onHang(this, this.#hang);
       },
@@ -310,7 +312,7 @@ export class WorkerHandle implements Participant {
     this.#gone = true;
     this.#watch.responded();
     const reason = this.#causeOf(code);
-    const gone = new ParticipantGone(this.name, reason, this.#hang !== undefined || this.#signs.prepares !== 0);
+    const gone = new ParticipantGone(this.name, reason, this.#hang !== undefined || this.#signs.prepares !== 0, this.#hangingModule);
     for (const { reject } of this.#waiting.values()) reject(gone);
     this.#waiting.clear();
     return { code, error: this.#error, reason, isStuck: this.#isStuck };
