@@ -4,11 +4,12 @@ import type { Log } from '../../core/contract/log.js';
 import { systemErrorText } from '../../core/contract/system-error.js';
 import type { Holds, Records, Zones } from '../../core/contract/zones.js';
 import type { CacheFigures } from './cache-figures.js';
+import { EntryMemory } from './entry-memory.js';
 import { filePath, type CachePath } from './directives.js';
 import { encodeHead, EntryFile, expired, rewriteHead, type StoredHead } from './entry-file.js';
 import type { ZonePurges } from './purges.js';
 
-const FIELDS = ['bytes', 'used', 'uses', 'updating', 'purged', 'variants'] as const;
+const FIELDS = ['bytes', 'used', 'uses', 'updating', 'purged', 'variants', 'stamp'] as const;
 type Field = (typeof FIELDS)[number];
 const TOTALS = ['stored', 'loaded', 'turn'] as const;
 /** The one record of the totals. */
@@ -34,6 +35,8 @@ export class CacheZone {
   readonly #index: Records<Field>;
   readonly #totals: Records<(typeof TOTALS)[number]>;
   readonly holds: Holds;
+  #memory: EntryMemory | undefined = undefined;
+  #isLoaded = false;
 
   constructor(
     readonly path: CachePath,
@@ -45,6 +48,7 @@ export class CacheZone {
     readonly figures: CacheFigures,
   ) {
     const zone = path.keys_zone;
+    if (path.memory !== undefined) this.#memory = new EntryMemory(path.memory);
     this.#index = zones.records(zone, { fields: FIELDS, evicted: (name, { bytes }) => this.#forgotten(name, bytes) });
     this.#totals = zones.records(zone, { fields: TOTALS, evict: false });
     this.holds = zones.holds(zone);
@@ -65,7 +69,8 @@ export class CacheZone {
 
   /** All files that were there at the start are in the index. */
   get isLoaded(): boolean {
-    return (this.#totals.get(ALL)?.loaded ?? 0) > 0;
+    this.#isLoaded ||= (this.#totals.get(ALL)?.loaded ?? 0) > 0;
+    return this.#isLoaded;
   }
 
   loaded(): void {
@@ -107,7 +112,10 @@ export class CacheZone {
   }
 
   async #openNamed(name: string, key: string): Promise<EntryFile | undefined> {
-    if (this.isLoaded && (this.#index.get(name)?.bytes ?? 0) === 0) return undefined;
+    const facts = this.#index.get(name);
+    if (this.isLoaded && (facts?.bytes ?? 0) === 0) return undefined;
+    const copy = this.#memory?.get(name, facts?.stamp ?? 0);
+    if (copy?.stored.key === key) return EntryFile.ofCopy(copy);
     const path = filePath(this.path, name);
     let file = await EntryFile.open(path);
     // A worker may be writing its new head.
@@ -119,6 +127,8 @@ export class CacheZone {
     }
     if (file === undefined) this.#removed(name);
     else this.#found(name, file);
+    const whole = this.#memory && file?.copy;
+    if (whole !== undefined && facts !== undefined) this.#memory?.offer(name, facts.stamp, facts.uses, whole);
     if (file === undefined || file.stored.key === key) return file;
     file.close();
     return undefined;
@@ -132,11 +142,13 @@ export class CacheZone {
   /** Takes a file into the index. @param used epoch milliseconds */
   add(name: string, bytes: number, used: number): void {
     let before = 0;
+    const stamp = this.#totals.add(ALL, 'turn', 1) ?? 0;
     const result = this.#index.update(
       name,
       (fields) => {
         before = fields.bytes;
         fields.bytes = bytes;
+        fields.stamp = stamp;
         fields.used = Math.max(fields.used, used);
         fields.updating = 0;
         return true;
@@ -163,6 +175,19 @@ export class CacheZone {
       undefined,
     );
     return hasRoom;
+  }
+
+  /** Copies in memory are those of before. */
+  #changed(name: string): void {
+    const stamp = this.#totals.add(ALL, 'turn', 1) ?? 0;
+    this.#index.update(
+      name,
+      (fields) => {
+        fields.stamp = stamp;
+        return fields.bytes > 0;
+      },
+      undefined,
+    );
   }
 
   /** True for one request at a time that renews a response. */
@@ -238,6 +263,7 @@ export class CacheZone {
   async renew(name: string, former: StoredHead, head: StoredHead): Promise<void> {
     try {
       await rewriteHead(filePath(this.path, name), former, head);
+      this.#changed(name);
     } catch (error) {
       // It was purged meanwhile.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;

@@ -72,6 +72,7 @@ const DIRECTIVES = {
       keys_zone: requiredParam('keys_zone', zone({ min: '64k' })),
       inactive: param('inactive', time(), 600_000),
       max_size: param('max_size', size()),
+      memory: param('memory', size()),
       min_free: param('min_free', size()),
       manager_files: param('manager_files', number({ min: 1 }), 100),
       manager_sleep: param('manager_sleep', time(), 50),

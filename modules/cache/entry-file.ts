@@ -2,6 +2,7 @@
 import { close, fstat, open, read, type Stats } from 'node:fs';
 import { open as openHandle } from 'node:fs/promises';
 import { promisify } from 'node:util';
+import type { EntryCopy } from './entry-memory.js';
 import type { BodySource } from '../../core/contract/http.js';
 
 // Descriptors and not handles: an unclosed handle ends the process.
@@ -148,6 +149,7 @@ export function expired(stored: StoredHead, purge: number): StoredHead {
 export class EntryFile implements BodySource {
   #isClosed = false;
 
+  /** @param file -1: all of it is in `first` */
   private constructor(
     private readonly file: number,
     public stored: StoredHead,
@@ -189,6 +191,18 @@ export class EntryFile implements BodySource {
     return isWhole ? new EntryFile(file, stored, bytes, start) : undefined;
   }
 
+  /** Without the file. */
+  static ofCopy({ stored, bytes, start }: EntryCopy): EntryFile {
+    return new EntryFile(-1, stored, bytes, start);
+  }
+
+  /** Undefined: it was not read as a whole. */
+  get copy(): EntryCopy | undefined {
+    const { first, stored, start } = this;
+    const length = start + stored.bodyLength;
+    return this.file < 0 || length > first.length ? undefined : { stored, bytes: first.subarray(0, length), start };
+  }
+
   /** The same file, of a response that is not fresh any more. @param purge see {@link expired} */
   expired(purge: number): EntryFile {
     this.stored = expired(this.stored, purge);
@@ -201,12 +215,12 @@ export class EntryFile implements BodySource {
 
   read(into: Buffer, offset: number): number | Promise<number> {
     const { first, start } = this;
-    if (start + offset < first.length) return first.copy(into, 0, start + offset);
+    if (start + offset < first.length || this.file < 0) return first.copy(into, 0, start + offset);
     return readFile(this.file, into, into.length, start + offset);
   }
 
   close(): void {
-    if (this.#isClosed) return;
+    if (this.#isClosed || this.file < 0) return;
     this.#isClosed = true;
     closeFile(this.file);
   }

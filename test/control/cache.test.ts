@@ -20,7 +20,7 @@ function options({ backend }: CacheMember): NodeOptions {
   return {
     main: 'load_module modules/srv_http_dyn_cache_module.so;',
     controlMain: 'load_module modules/srv_http_cache_api_module.so; load_module modules/srv_http_dyn_cache_module.so;',
-    http: `proxy_cache_path cache levels=1:2 keys_zone=pages:1m max_size=10m; proxy_cache_path other keys_zone=other:64k;
+    http: `proxy_cache_path cache levels=1:2 keys_zone=pages:1m max_size=10m memory=1m; proxy_cache_path other keys_zone=other:64k;
       map $request_method $is_purge { PURGE 1; default 0; }
       upstream demo { zone demo 64k; server 127.0.0.1:${backend.port}; }`,
     server: `proxy_cache pages; proxy_cache_key $uri; proxy_cache_valid 1h; proxy_cache_purge $is_purge; proxy_cache_use_stale updating;

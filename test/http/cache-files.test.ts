@@ -11,6 +11,7 @@ import { FakeZones } from '../../testing/zones.js';
 import { CacheFigures } from '../../modules/cache/cache-figures.js';
 import { CacheManager } from '../../modules/cache/cache-manager.js';
 import { CacheZone } from '../../modules/cache/cache-zone.js';
+import { EntryMemory, type EntryCopy } from '../../modules/cache/entry-memory.js';
 import type { CachePath } from '../../modules/cache/directives.js';
 import { addPurge, emptyList, forgetPurges, verdictOn, type Purge, type PurgeKind } from '../../modules/cache/purge-list.js';
 import { Purges, type ZonePurges } from '../../modules/cache/purges.js';
@@ -108,6 +109,7 @@ function unit(t: ExecutionContext, more: Partial<CachePath> = {}, purges = NO_PU
     keys_zone: { name: 'one', size: 1_048_576 },
     inactive: 600_000,
     max_size: undefined,
+    memory: undefined,
     min_free: undefined,
     manager_files: 100,
     manager_sleep: 1,
@@ -268,4 +270,22 @@ test('a purge costs the same, however many there are; more than there is room fo
   await again.start('master');
   t.is(again.of('one').last, purges.of('one').last);
   t.is(again.of('one').verdictOn({ key: 'any', tags: '', generation: 1 }), 'gone');
+});
+
+test('small responses are kept in memory, those requested more often first, and never longer than in the file', (t) => {
+  const memory = new EntryMemory(3000);
+  const stored = { ...HEAD, date: 0, generation: 0, bodyLength: 0, key: 'k', head: '' };
+  const copy = (text: string): EntryCopy => ({ stored, bytes: Buffer.alloc(1000, text), start: 0 });
+  memory.offer('once', 1, 1, copy('a'));
+  t.is(memory.get('once', 1), undefined);
+  for (const name of ['a', 'b', 'c']) memory.offer(name, 1, 8, copy(name));
+  t.is(memory.get('b', 1)?.bytes.toString('latin1', 0, 1), 'b');
+  memory.offer('d', 1, 3, copy('d'));
+  t.is(memory.get('d', 1), undefined, 'requested less often');
+  for (let n = 0; n < 9; n++) memory.offer('d', 1, 3, copy('d'));
+  t.not(memory.get('d', 1), undefined, 'the others were not requested any more');
+  memory.offer('d', 2, 9, copy('e'));
+  t.is(memory.get('d', 1), undefined);
+  memory.offer('large', 1, 99, { stored, bytes: Buffer.alloc(3001), start: 0 });
+  t.is(memory.get('large', 1), undefined);
 });

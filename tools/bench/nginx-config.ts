@@ -1,5 +1,6 @@
 import {
   CACHE,
+  MEMORY,
   CACHED_FILES,
   COMPRESSED,
   DECOMPRESSED,
@@ -82,6 +83,7 @@ function httpBlock(site: Site, listen: readonly string[], additions: Additions):
     `        location ${COMPRESSED}/ { proxy_pass http://backend/; gzip on; gzip_types text/plain; }`,
     `        location ${DECOMPRESSED}/ { proxy_pass http://backend/; gunzip on; }`,
     `        location ${CACHE}/ { proxy_pass http://backend/; proxy_cache hits; proxy_cache_valid 200 1h; }`,
+    `        location ${MEMORY}/ { proxy_pass http://backend/; proxy_cache memory; proxy_cache_valid 200 1h; }`,
     `        location = ${OWN_ANSWER} { return 200 "${OWN_BODY}"; }`,
     `        location ${FILES} { alias ${site.files}/; }`,
     `        location ${CACHED_FILES} { alias ${site.files}/; open_file_cache max=1000; }`,
@@ -98,6 +100,9 @@ function datagramLines({ datagrams }: Site): string[] {
   return ['stream {', '    access_log off;', `    server { ${server} }`, '}'];
 }
 
+/** srv keeps responses in memory as well as in files; nginx has its files in the memory of the system. */
+export const srvOnly: readonly string[] = ['proxy_cache_path memory keys_zone=memory:10m memory=64m use_temp_path=off;'];
+
 /** A configuration text of these lines. */
 export function lines(list: readonly string[]): string {
   return `${list.join('\n')}\n`;
@@ -110,6 +115,7 @@ export function lines(list: readonly string[]): string {
 export const nginxOnly: readonly string[] = [
   ...['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${name}_temp;`),
   'proxy_max_temp_file_size 0;',
+  'proxy_cache_path memory keys_zone=memory:10m use_temp_path=off;',
 ];
 
 function tlsLines(site: Site): string[] {

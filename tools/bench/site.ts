@@ -36,6 +36,9 @@ export const CACHED_FILES = '/cached/';
 /** Path of the backend's responses from a cache in files. */
 export const CACHE = '/cache';
 
+/** Path of the same from a cache that srv has in memory as well. */
+export const MEMORY = '/memory';
+
 /** Path that srv passes on over HTTP/2, other servers over HTTP/1. */
 export const OVER_HTTP2 = '/two';
 

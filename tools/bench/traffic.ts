@@ -6,7 +6,7 @@ import type { Lab } from './lab.js';
 import { type Load, load, type LoadShape } from './load.js';
 import { NGINX_STREAM_MODULE } from './nginx-stream.js';
 import type { RunningSite, SiteShape } from './running-site.js';
-import { CACHE, CACHED_FILES, COMPRESSED, DECOMPRESSED, FILES, OVER_HTTP2 } from './site.js';
+import { CACHE, CACHED_FILES, MEMORY, COMPRESSED, DECOMPRESSED, FILES, OVER_HTTP2 } from './site.js';
 
 /** The same cipher for every server, or the comparison is one of ciphers. It is what OpenSSL prefers on both sides. */
 const CIPHER = 'TLSv1.3 TLS_AES_256_GCM_SHA384';
@@ -120,6 +120,16 @@ export const traffics: readonly Traffic[] = [
     title: '1 KB from a cache',
     how: '64 connections, `proxy_cache` in files, one key.',
     path: `${CACHE}/1k`,
+    connections: 64,
+    body: SMALL_BODY,
+    without: ['haproxy'],
+    per: 'request',
+  },
+  {
+    name: 'memory-1k',
+    title: '1 KB from a cache in memory',
+    how: '64 connections, `proxy_cache`, one key; srv with `memory=64m`.',
+    path: `${MEMORY}/1k`,
     connections: 64,
     body: SMALL_BODY,
     without: ['haproxy'],
