@@ -163,8 +163,11 @@ test.serial('the sketches do what the page says: another protocol with members, 
   t.is((await sketch('/values/new', {}, { method: 'PUT', body: large })).status, 201);
   t.is((await sketch('/values/new')).body, large);
   t.is((await sketch('/values/new', {}, { method: 'DELETE' })).status, 405);
-  // One for each worker, whatever was missed.
-  t.true(backend.connections <= 2);
+  // Of values that come in pieces the end may still be on its way. These come whole: one for each worker at most, whatever was missed.
+  const { connections } = backend;
+  for (const path of ['/values/a', '/values/none', '/values/a', '/values/none', '/values/a', '/values/a'])
+    t.regex((await sketch(path)).body, /^(?:first|missed)$/);
+  t.true(backend.connections <= connections + 2);
   t.is((await sketch('/values/broken')).status, 502);
   const srv = await sketched();
   await srv.waitForLog(/upstream sent invalid response, .*upstream: "memcached:/);
