@@ -192,6 +192,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
 
   /** Closes the files, for another program. Calls are rejected until {@link reopen}; workers have their copies. */
   release(): void {
+    this.#follower.stop();
     this.#unsaved.flush();
     this.#ownStore?.release();
   }
@@ -199,6 +200,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
   /** @throws StoreError */
   reopen(): void {
     this.#ownStore?.reopen();
+    if (this.#log.isFollowed) void this.#follower.start();
   }
 
   close(): void {

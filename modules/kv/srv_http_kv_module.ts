@@ -2,7 +2,7 @@ import { action, ApiError, type ActionContext } from '../../core/contract/contro
 import type { HttpModule } from '../../core/contract/manifest.js';
 import { httpModule } from '../../core/contract/manifest.js';
 import type { HttpHandlers, Scope, VariablePrefix } from '../../core/contract/http.js';
-import { KeyValue, type KeyValuePage } from '../../core/contract/key-value.js';
+import { KeyValue, type KeyValuePage, type RedisPairs } from '../../core/contract/key-value.js';
 import { ServerInfo } from '../../core/contract/server-info.js';
 import { directive } from '../../core/contract/spec.js';
 import { kvConf } from './kv-conf.js';
@@ -39,13 +39,7 @@ export class KeyValuePairs implements HttpModule {
 
   compileServer(scope: Scope<typeof directives>): HttpHandlers | undefined {
     const settings = scope.conf.dyn_kv_conf;
-    const { redis } = settings ?? {};
-    if (redis !== undefined && !scope.lines('redis').some(({ args }) => args[0]?.text === redis.name))
-      scope.fail(
-        `unknown redis "${redis.name}"`,
-        'dyn_kv_conf',
-        `write load_module modules/srv_redis_module.js; and redis ${redis.name} { … }`,
-      );
+    if (settings?.redis !== undefined) assertRedis(settings.redis, scope);
     if (this.info.role === 'master' && settings !== undefined) scope.register({ commit: () => this.pairs.configure(settings) });
     return undefined;
   }
@@ -77,6 +71,15 @@ export class KeyValuePairs implements HttpModule {
   list(params: ListParams): KeyValuePage {
     return this.pairs.list({ ...params, maxBytes: PAGE_BYTES });
   }
+}
+
+/** Rejects a store in Redis without its block. */
+function assertRedis({ name, wait }: RedisPairs, scope: Scope<typeof directives>): void {
+  const line = scope.lines('redis').find(({ args }) => args[0]?.text === name);
+  if (line === undefined)
+    scope.fail(`unknown redis "${name}"`, 'dyn_kv_conf', `write load_module modules/srv_redis_module.js; and redis ${name} { … }`);
+  const isCluster = [...(line.block?.named('cluster') ?? [])].some(({ args }) => args[0]?.text === 'on');
+  if (isCluster && wait !== undefined) scope.fail('"redis_wait" is not supported with "cluster on"', 'dyn_kv_conf');
 }
 
 function notFound(key: string): ApiError {

@@ -25,7 +25,7 @@ type Blocks = ReadonlyMap<string, RedisSettings>;
 /** Connections of the main thread to Redis, for the features that share state between nodes. */
 @coreModule({ name: 'srv_redis_module', api: 1, plane: 'data', directives, provides: [Redis] })
 export class RedisModule extends Redis {
-  #connections = new Map<string, BlockConnection>();
+  readonly #connections = new Map<string, BlockConnection>();
   #blocks: Blocks = new Map();
   #isStarted = false;
 
@@ -58,11 +58,9 @@ export class RedisModule extends Redis {
     return { commit: () => this.#apply(blocks) };
   }
 
-  start(role: ServerInfo['role'], former?: unknown): void {
+  start(role: ServerInfo['role']): void {
     if (role !== 'master') return;
     this.#isStarted = true;
-    if (former instanceof Map)
-      for (const [name, connection] of former as Map<string, BlockConnection>) this.#connections.set(name, connection);
     const blocks = this.#blocks;
     this.#blocks = new Map();
     this.#apply(blocks);
