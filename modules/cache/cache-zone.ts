@@ -27,6 +27,9 @@ export interface Moment {
   readonly turn: number;
 }
 
+/** Milliseconds. A response from a later future is none that can be called fresh. */
+const CLOCK_STEP = 60_000;
+
 /** Stored responses of one key that differ by the fields that Vary names. */
 const MOST_VARIANTS = 64;
 
@@ -104,6 +107,8 @@ export class CacheZone {
   async open(name: string, key: string): Promise<EntryFile | undefined> {
     const file = await this.#openNamed(name, key);
     const verdict = file === undefined ? 'valid' : this.purges.verdictOn(file.stored);
+    // The clock was set back: nothing says how old it is.
+    if (verdict === 'valid' && file !== undefined && file.stored.date > Date.now() + CLOCK_STEP) return file.expired(0);
     if (verdict === 'valid') return file;
     if (verdict !== 'gone') return file?.expired(verdict);
     file?.close();

@@ -289,3 +289,23 @@ test('small responses are kept in memory, those requested more often first, and 
   memory.offer('large', 1, 99, { stored, bytes: Buffer.alloc(3001), start: 0 });
   t.is(memory.get('large', 1), undefined);
 });
+
+test('a clock that is set back: responses of the future are stale, and purges stay in order', async (t) => {
+  const at = unit(t);
+  const hour = 3_600_000;
+  await fill(at, 2, Date.now() + hour);
+  const file = await at.zone.open(nameOf(0), 'k0');
+  t.is(file?.stored.validUntil, 0);
+  file?.close();
+  const before = Date.now() + hour;
+  const storage = new FakeStorage({ 'one prefix hard x': JSON.stringify(purge(before, 'prefix', 'a')) });
+  const purges = new Purges(new FakeChannels().master, storage, { worker: -1 }, new FakeLog());
+  await purges.start('master');
+  await purges.purge('one', 'prefix', 'b', false);
+  const one = purges.of('one');
+  t.is(one.last, before + 1);
+  t.deepEqual(
+    [before, one.last].map((generation) => one.verdictOn({ key: 'b', tags: '', generation })),
+    ['gone', 'valid'],
+  );
+});
