@@ -37,10 +37,10 @@ interface Shared {
 export function runScript({ path, hash }: BundledScript, given: readonly unknown[]): Readonly<Record<string, unknown>> {
   const kind = threadKind();
   const folder = process.env['NODE_COMPILE_CACHE'];
-  if (isMainThread) share(folder, hash, kind);
+  if (isMainThread) share({ path, hash }, folder, kind);
   const shared = getEnvironmentData(SHARED) as Shared | undefined;
   const file = folder === undefined || shared === undefined ? undefined : codeFile(folder, hash, shared.tag, kind);
-  const kept = isMainThread ? contentOf(file) : shared?.code && Buffer.from(shared.code);
+  const kept = isMainThread ? (contentOf(file) ?? contentOf(file && shipped(file, path))) : shared?.code && Buffer.from(shared.code);
   addSourceMap(path);
   const script = new Script(readFileSync(path, 'latin1'), { filename: path, cachedData: kept?.subarray(HEADER_BYTES) });
   if (file !== undefined && kept === undefined) setTimeout(keepCode, SETTLED_MS, script, file).unref();
@@ -55,11 +55,12 @@ function threadKind(): string {
   return entry.endsWith('helper/main.js') ? `helper-${first}` : 'main';
 }
 
-function share(folder: string | undefined, hash: string, kind: string): void {
+function share({ path, hash }: BundledScript, folder: string | undefined, kind: string): void {
   // It changes a flag of V8.
   limitBacktracking();
   const tag = cachedDataVersionTag();
-  const kept = folder !== undefined && kind === 'main' ? contentOf(codeFile(folder, hash, tag, 'worker')) : undefined;
+  const file = folder !== undefined && kind === 'main' ? codeFile(folder, hash, tag, 'worker') : undefined;
+  const kept = contentOf(file) ?? contentOf(file && shipped(file, path));
   const code = kept && new SharedArrayBuffer(kept.length);
   if (kept && code) kept.copy(Buffer.from(code));
   setEnvironmentData(SHARED, { tag, code } satisfies Shared);
@@ -67,6 +68,11 @@ function share(folder: string | undefined, hash: string, kind: string): void {
 
 function codeFile(folder: string, hash: string, tag: number, kind: string): string {
   return join(folder, `srv-${hash}-${tag.toString(16)}`, kind);
+}
+
+/** The same file as the build has made it: servers with a folder of their own, as another user, need not begin without. */
+function shipped(file: string, path: string): string {
+  return join(dirname(path), '../../cache', basename(dirname(file)), basename(file));
 }
 
 /** Undefined: there is no such file, or it is damaged. */

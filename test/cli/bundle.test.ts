@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, readdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { crc32 } from 'node:zlib';
 import test from 'ava';
@@ -87,6 +87,8 @@ function isSound(file: string): boolean {
 
 test.serial('compiled code is kept, and made again where it is damaged', async (t) => {
   const root = await installation();
+  // It would be used in place of what is damaged.
+  rmSync(join(root, 'dist/bundle/cache'), { recursive: true });
   const cache = tempFolder(t);
   const keeps = async (damage: (file: string) => void): Promise<void> => {
     const env = { NODE_COMPILE_CACHE: cache };
