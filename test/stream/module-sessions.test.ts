@@ -84,7 +84,7 @@ const site = shared(async (scope) => {
       log_format short '$server_port $status';
       access_log logs/access.log short;
       preread_timeout 300ms;
-      server { listen 127.0.0.1:%%PORT_slow%%; slow; return $calls; }
+      server { listen 127.0.0.1:%%PORT_slow%%; slow; handler_timeout 5s; return $calls; }
       handler_timeout 300ms;
       ${['echo', 'later', 'fails', 'lazy'].map((name) => `server { listen 127.0.0.1:%%PORT_${name}%%; speaks ${name}; }`).join('\n')}
       server { listen 127.0.0.1:%%PORT_relay%%; speaks "relay 127.0.0.1:${echo.port}"; }
