@@ -229,9 +229,10 @@ export class Instance {
     const count = this.#followers.reduce((sum, follower) => sum + (follower.cutOff?.(time) ?? 0), 0);
     if (count === 0) return;
     const code = modules.length === 0 ? '' : `, which ran the old code of ${modules.map((name) => `"${name}"`).join(', ')}`;
+    const what = count === 1 ? '1 request or session' : `${count} requests or sessions`;
     this.options.log.write(
       'warn',
-      `${count} requests or sessions that began before a reload were cut off after "worker_shutdown_timeout"${code}`,
+      `${what} that began before a reload ${count === 1 ? 'was' : 'were'} cut off after "worker_shutdown_timeout"${code}`,
     );
   }
 

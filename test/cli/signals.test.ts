@@ -216,7 +216,7 @@ test('worker_shutdown_timeout cuts off requests that began before a reload, and 
     () => 'cut off',
   );
   await t.throwsAsync(old);
-  await srv.waitForLog(/\[warn\] .*: 1 requests or sessions that began before a reload were cut off after "worker_shutdown_timeout"\n/);
+  await srv.waitForLog(/\[warn\] .*: 1 request or session that began before a reload was cut off after "worker_shutdown_timeout"\n/);
   idle.take();
   idle.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
   await idle.receive(/y$/);
