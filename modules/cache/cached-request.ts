@@ -1,57 +1,29 @@
-import type { HttpRequest, MemberCall, MemberResponse, Result, Template } from '../../core/contract/http.js';
+import type { HttpRequest, MemberCall, MemberResponse, Result } from '../../core/contract/http.js';
 import { DECLINED } from '../../core/contract/http.js';
 import type { CallFailure } from '../../core/contract/member-call.js';
 import type { Log } from '../../core/contract/log.js';
-import { MalformedBody } from '../../core/contract/http.js';
-import { systemErrorText } from '../../core/contract/system-error.js';
-import { conditionalStatus } from '../../core/toolkit/conditions.js';
 import type { CacheStatus } from './cache-figures.js';
+import type { CachePlan } from './cache-plan.js';
+import { cacheStatusField, type ForwardReason } from './cache-status.js';
 import type { CacheZone, Moment } from './cache-zone.js';
 import { isTrue } from './conditions.js';
-import type { CacheConf, StaleCase } from './directives.js';
+import type { StaleCase } from './directives.js';
 import type { EntryFile, StoredHead } from './entry-file.js';
-import { isUsable, isUsableForNow, isUsableOnError, type CachingRules, type Judgement, type Received, type Validity } from './rules.js';
-import { cacheStatusField, type ForwardReason } from './cache-status.js';
-import {
-  bytesOf,
-  contains,
-  cut,
-  isSingleRange,
-  isStrong,
-  join,
-  missingSpan,
-  parsePart,
-  rangeFor,
-  storedPart,
-  wantedSpan,
-  type Part,
-  type ByteSpan,
-} from './rfc9111/partial.js';
-import { changedPlace, findPlace, ownPlace, type EntryPlace } from './query-alias.js';
-import { digest, randomSeed, variantOf } from './entry-names.js';
-import { factsOf, fieldIn, isSameBody, tagsOf } from './stored-response.js';
-import { leadOf, sliceRange } from './slices.js';
+import { EntryLookup } from './entry-lookup.js';
+import { PartChoice } from './part-choice.js';
+import { renewStored, storeResponse } from './response-storing.js';
+import { isSingleRange, type Part } from './rfc9111/partial.js';
 import { NO_TERMS, type RequestTerms } from './rfc9111/request-terms.js';
-
-/** Settings of one location for one protocol to members. */
-export interface CachePlan {
-  readonly conf: CacheConf;
-  readonly rules: CachingRules;
-  readonly validity: Validity;
-  readonly stale: ReadonlySet<StaleCase>;
-  readonly methods: ReadonlySet<string>;
-  readonly key: Template;
-  /** Undefined: the name is none of a cache. */
-  zone(name: string): CacheZone | undefined;
-}
+import { isUsable, isUsableForNow, isUsableOnError, type Judgement, type Received } from './rules.js';
+import { leadOf, sliceRange } from './slices.js';
+import { fieldIn, isSameBody } from './stored-response.js';
+import { sendStored } from './stored-sending.js';
 
 /** Conditions and ranges are about the stored response: the member gets none. */
 const CLIENTS_CONDITIONS = ['Range', 'If-Range', 'If-Match', 'If-None-Match', 'If-Modified-Since', 'If-Unmodified-Since'];
 
-const STATUS_LINE = /^[^\r]*/;
 /** The client wants nothing from a member (only-if-cached): RFC 9111, 5.2.1.7. */
 const NOT_CACHED = 504;
-const EMPTY = { length: 0, read: (): number => 0, close: (): void => undefined };
 
 /** Under this key a request keeps its state. */
 const STATE = {};
@@ -59,15 +31,6 @@ const STATE = {};
 /** A request with a cache: from the look into it to the storing of what a member has sent. */
 export class CachedRequest {
   status: CacheStatus | undefined = undefined;
-  /** The file for the key, and the name of the one that the response is in: another one for a variant. */
-  #place: EntryPlace;
-  #variantName: string;
-  /** See {@link StoredHead.seed}; empty: there is no file of the key. */
-  #seed = '';
-  /** The response that is fresh, or stale: open until it is sent or not needed. */
-  #file: EntryFile | undefined = undefined;
-  /** For variables, also when the file is closed. */
-  stored: StoredHead | undefined = undefined;
   #terms: RequestTerms = NO_TERMS;
   #mayStore = true;
   /** Before the member was asked. */
@@ -82,11 +45,9 @@ export class CachedRequest {
   #isHeld = false;
   #isUpdating = false;
   #isStoring = false;
-  #isOver = false;
-  /** The part of the body that the client wants, of a stored part: RFC 9111, 3.3. */
-  #wanted: ByteSpan | undefined = undefined;
-  /** The part that a subrequest asks a member for, see {@link completes}. */
-  missing: Part | undefined = undefined;
+  readonly #lookup: EntryLookup;
+  /** Undefined: parts are not stored. */
+  readonly #parts: PartChoice | undefined;
   /** The response is stored, or cannot be. */
   storing: Promise<void> | undefined = undefined;
 
@@ -100,11 +61,16 @@ export class CachedRequest {
     private readonly plan: CachePlan,
     private readonly zone: CacheZone,
     readonly key: string,
-    private readonly log: Log,
+    log: Log,
   ) {
-    this.#place = ownPlace(key);
-    this.#variantName = this.#place.name;
+    this.#lookup = new EntryLookup(request, plan.rules, zone, key, log);
+    this.#parts = plan.rules.storesParts ? new PartChoice(this.#lookup, (sub) => CachedRequest.of(sub)?.storing) : undefined;
     request.set(STATE, this);
+  }
+
+  /** The head of the stored response, also when its file is closed. */
+  get stored(): StoredHead | undefined {
+    return this.#lookup.stored;
   }
 
   /** Before a member is asked. DECLINED: one is. */
@@ -116,7 +82,7 @@ export class CachedRequest {
     if (ready !== undefined) await ready;
     const isBackground = starter !== undefined;
     if (!isBackground) this.#terms = plan.rules.terms(request);
-    if (plan.rules.readsQueries) await this.#findPlace();
+    if (plan.rules.readsQueries) await this.#lookup.findPlace();
     const uses = zone.use(this.#name, request.startTime);
     if (isTrue(conf.cache_bypass, request)) {
       this.#forwarded = 'bypass';
@@ -125,8 +91,9 @@ export class CachedRequest {
     }
     this.#forwarded = 'uri-miss';
     await this.#open();
-    if (starter?.missing !== undefined) return this.#askForPart(starter.missing);
-    if (plan.rules.storesParts) await this.#choosePart(isBackground);
+    const missing = starter?.missing;
+    if (missing !== undefined) return this.#askForPart(missing);
+    if (this.#parts !== undefined) await this.#choosePart(this.#parts, isBackground);
     if (this.stored !== undefined) return this.#withStored(this.stored, isBackground);
     this.status = 'MISS';
     if (this.#terms.onlyIfCached) return NOT_CACHED;
@@ -138,17 +105,7 @@ export class CachedRequest {
   }
 
   get #name(): string {
-    return this.#place.name;
-  }
-
-  /** The query may count only in part (No-Vary-Search). */
-  async #findPlace(): Promise<void> {
-    const { request, zone, key } = this;
-    try {
-      this.#place = (await findPlace(zone, key, request.args)) ?? this.#place;
-    } catch (error) {
-      this.log.write('crit', `cache "${zone.name}" cannot be read (${systemErrorText(error)})`, request);
-    }
+    return this.#lookup.name;
   }
 
   async #withStored(stored: StoredHead, isBackground: boolean): Promise<Result> {
@@ -190,48 +147,21 @@ export class CachedRequest {
       if (!(await zone.holds.whenBelow(this.#name, limit, Math.min(left, age), request.signal)) && age < left) limit++;
       if (request.signal.aborted) return DECLINED;
       await this.#open();
-      if (plan.rules.storesParts) await this.#choosePart(false);
+      if (this.#parts !== undefined) await this.#choosePart(this.#parts, false);
       if (this.stored !== undefined && isUsable(this.stored, this.#terms, Date.now())) return this.#send('HIT');
-      this.#close();
+      this.#lookup.close();
     }
     this.#isHeld = true;
     return this.#toMember();
   }
 
-  /** Of a stored part, chooses the bytes that the client wants, and gets the missing ones. Without success there is no stored response for it. */
-  async #choosePart(isBackground: boolean): Promise<void> {
-    const { request, stored } = this;
-    const part = stored && storedPart(stored);
-    if (stored === undefined || part === undefined) return;
-    const wanted = part === 'invalid' ? undefined : wantedSpan(isBackground ? undefined : rangeFor(request, stored), part.total);
-    if (part !== 'invalid' && wanted !== undefined && (contains(part, wanted) || (await this.#complete(stored, part, wanted)))) {
-      this.#wanted = wanted;
-      return;
-    }
-    this.#close();
-    this.stored = undefined;
-    this.#forwarded = 'partial';
+  async #choosePart(parts: PartChoice, isBackground: boolean): Promise<void> {
+    if (!(await parts.choose(this.#terms, isBackground))) this.#forwarded = 'partial';
   }
 
-  /** Has a part joined with the bytes that are missing (RFC 9111, 3.4). @returns false: that is impossible */
-  async #complete(stored: StoredHead, part: Part, wanted: ByteSpan): Promise<boolean> {
-    const { request } = this;
-    const missing = missingSpan(part, wanted);
-    if (missing === undefined || !isStrong(stored.etag) || !isUsable(stored, this.#terms, request.startTime)) return false;
-    if (this.#terms.onlyIfCached || request.parent !== undefined) return false;
-    this.#close();
-    this.missing = { ...missing, total: part.total };
-    try {
-      const { request: sub } = await request.subrequest(encodeURI(request.uri), { args: request.args, limit: 0 });
-      await CachedRequest.of(sub)?.storing;
-    } catch {
-      // The client is gone, or there are too many subrequests: the request goes on as if nothing was stored.
-      return false;
-    }
-    this.missing = undefined;
-    await this.#open();
-    const now = this.stored && storedPart(this.stored);
-    return this.stored !== undefined && now !== 'invalid' && (now === undefined || contains(now, wanted));
+  /** The part that a subrequest asks a member for. */
+  get missing(): Part | undefined {
+    return this.#parts?.missing;
   }
 
   /** A subrequest for the bytes that are missing: the whole, if the member has other ones now. */
@@ -247,35 +177,9 @@ export class CachedRequest {
     return DECLINED;
   }
 
-  /** The stored response for the key, and of a response that varies the one for the fields of the request. */
   async #open(): Promise<void> {
-    const { zone, request } = this;
-    const { key } = this.#place;
-    try {
-      this.#variantName = this.#name;
-      this.#file = await zone.open(this.#name, key);
-      this.#seed = this.#file?.stored.seed ?? '';
-      const vary = this.#file?.stored.vary ?? '';
-      const variant = variantOf(vary, this.request, this.plan.rules);
-      if (this.#file !== undefined && this.#file.stored.variant !== variant) {
-        this.#file.close();
-        this.#variantName = this.#nameOf(variant);
-        this.#forwarded = 'vary-miss';
-        this.#file = await zone.open(this.#variantName, key);
-        if (this.#file !== undefined && this.#file.stored.variant !== variant) this.#close();
-      }
-    } catch (error) {
-      this.log.write('crit', `cache "${zone.name}" cannot be read (${systemErrorText(error)})`, request);
-      this.#file = undefined;
-    }
-    this.stored = this.#file?.stored;
-    // The client has left meanwhile.
-    if (this.#isOver) this.#close();
-  }
-
-  /** Of the file for another variant than that in the file of the key. */
-  #nameOf(variant: string): string {
-    return digest(`${this.#place.key}\n${this.#seed}\n${variant}`);
+    await this.#lookup.open();
+    if (this.#lookup.isOtherVariant) this.#forwarded = 'vary-miss';
   }
 
   /** Goes on to a member, which gets no conditions of the client. */
@@ -322,7 +226,7 @@ export class CachedRequest {
     const { ignored } = call;
     const received = { request, response, ignored, validity: plan.validity, requestTime: this.#askedAt, responseTime: now };
     if (response.status === 304 && this.#isRevalidating && stored !== undefined) {
-      const renewed = plan.rules.isAbout(stored, received) ? this.#renew(stored, received, this.#file) : Promise.resolve();
+      const renewed = plan.rules.isAbout(stored, received) ? this.#renew(stored, received, this.#lookup.file) : Promise.resolve();
       return renewed.then(() => this.#send('REVALIDATED'));
     }
     if (stored !== undefined && this.#isInPlaceOf(stored, response.status)) {
@@ -333,7 +237,7 @@ export class CachedRequest {
       this.#adoptHead(response, received);
       return DECLINED;
     }
-    if (response.status !== 206) this.#close();
+    if (response.status !== 206) this.#lookup.close();
     if (!this.#mayStore || this.#terms.noStore || isTrue(plan.conf.no_cache, request)) return DECLINED;
     const judgement = plan.rules.judge(received);
     if (!Number.isNaN(judgement.seconds)) this.#store(response, received, judgement);
@@ -343,12 +247,11 @@ export class CachedRequest {
   /** The response to a HEAD is news about the stored one (RFC 9111, 4.3.5). */
   #adoptHead(response: MemberResponse, received: Received): void {
     const { stored, zone } = this;
-    const file = this.#file;
-    if (stored === undefined || file === undefined || response.status !== 200) return;
-    this.#file = undefined;
+    if (stored === undefined || this.#lookup.file === undefined || response.status !== 200) return;
+    const file = this.#lookup.take();
     const isSame = isSameBody(stored, response);
-    const done = isSame ? this.#renew(stored, received, file) : zone.remove(this.#variantName);
-    done.finally(() => file.close()).catch(() => undefined);
+    const done = isSame ? this.#renew(stored, received, file) : zone.remove(this.#lookup.variantName);
+    done.finally(() => file?.close()).catch(() => undefined);
   }
 
   /** True if the stored response is sent for one with this status. */
@@ -361,7 +264,7 @@ export class CachedRequest {
   /** No member has responded. DECLINED: the client gets the error. */
   failed(failure: CallFailure): Result {
     const { stored, plan, request } = this;
-    if (stored === undefined || this.#file === undefined) return DECLINED;
+    if (stored === undefined || this.#lookup.file === undefined) return DECLINED;
     return isUsableOnError(stored, this.#terms, request.startTime, plan.stale.has(failure)) ? this.#send('STALE') : DECLINED;
   }
 
@@ -380,96 +283,34 @@ export class CachedRequest {
   }
 
   #send(status: CacheStatus): Result {
-    const { call } = this;
-    const file = this.#file;
+    const file = this.#lookup.take();
     if (file === undefined) return 500;
     this.status = status;
     if (status !== 'REVALIDATED') this.#forwarded = undefined;
-    this.#file = undefined;
-    const { rules } = this.plan;
     const stored = this.stored ?? file.stored;
-    const { stored: plain, body } = this.#wanted === undefined ? { stored, body: file } : cut(stored, file, this.#wanted);
-    const head = rules.sentHead(plain, Date.now());
     this.#freshUntil = stored.validUntil;
-    const found = this.#conditionalStatus(stored);
-    if (found === 200) return call.respond(head, body, rules.keepsDate);
-    file.close();
-    return found === 304 ? call.respond(head.replace(STATUS_LINE, 'HTTP/1.1 304 '), EMPTY, rules.keepsDate) : found;
+    return sendStored(this.call, this.request, this.plan.rules, stored, file, this.#parts?.wanted);
   }
 
-  /** The conditions of the client are about what is stored. */
-  #conditionalStatus(stored: StoredHead): 200 | 304 | 412 {
-    const { request, plan } = this;
-    if (request.parent !== undefined || !stored.head.startsWith('HTTP/1.1 200')) return 200;
-    const modified = plan.rules.modified(stored);
-    const since = Number.isNaN(modified) ? 'off' : plan.rules.modifiedSince;
-    return conditionalStatus(request, stored.etag === '' ? undefined : stored.etag, modified, since);
-  }
-
-  async #renew(stored: StoredHead, received: Received, file: EntryFile | undefined): Promise<void> {
-    const renewal = this.plan.rules.renewed(stored, received);
-    const since = this.#since ?? this.zone.moment;
-    this.stored = { ...stored, ...renewal, generation: since.generation };
-    try {
-      if (renewal.head.length === stored.head.length) await this.zone.renew(this.#variantName, stored, this.stored);
-      else if (file !== undefined) await this.zone.write(this.#variantName, since, this.stored, bytesOf(file));
-    } catch (error) {
-      this.log.write('crit', `cache "${this.zone.name}" cannot be written (${systemErrorText(error)})`, this.request);
-    }
+  #renew(stored: StoredHead, received: Received, file: EntryFile | undefined): Promise<void> {
+    return renewStored(this.#lookup, stored, received, file, this.#since ?? this.zone.moment);
   }
 
   #store(response: MemberResponse, received: Received, judgement: Judgement): void {
-    const { request, zone, log, plan } = this;
-    const { key } = this.#place;
-    const { rules } = plan;
-    const part = rules.storesParts && response.status === 206 ? parsePart(response) : undefined;
-    if (part === 'invalid') return;
-    const vary = response.header('vary') ?? '';
-    const variant = this.call.ignored.has('vary') ? '' : variantOf(vary, request, rules);
-    const entry = {
-      ...factsOf(received, rules, judgement),
-      key,
-      vary: variant === '' ? '' : vary,
-      variant,
-      seed: this.#seed === '' ? randomSeed() : this.#seed,
-      tags: tagsOf(response, plan.conf.cache_tag_header.names),
-    };
-    // The file of the key is that of another variant.
-    let name = this.#variantName === this.#name || variant === '' ? this.#name : this.#nameOf(variant);
-    if (name !== this.#name && !zone.addVariant(this.#name, name)) {
-      // A flood of variants: with another seed nothing leads to those of before, which are removed as unused.
-      entry.seed = randomSeed();
-      name = this.#name;
-    }
-    const stored = response.store();
-    const body = stored.open();
-    stored.release();
+    const started = storeResponse(this.#lookup, this.plan, response, received, judgement, this.#since ?? this.zone.moment);
+    if (started === undefined) return;
     this.#isStoring = true;
-    this.#freshUntil = entry.validUntil;
-    const file = this.#file;
-    const whole = part === undefined ? { head: entry.head, body } : join(file, part, entry, body);
-    // It is read while this is stored.
-    this.#file = undefined;
-    const since = this.#since ?? zone.moment;
-    const rule = rules.readsQueries ? (response.header('no-vary-search') ?? '') : '';
-    this.storing = changedPlace(zone, since, this.key, request.args, rule, this.#place)
-      .then((place) => zone.write(place?.name ?? name, since, { ...entry, head: whole.head, key: place?.key ?? key }, whole.body))
-      .catch((error: unknown) => {
-        const level = error instanceof MalformedBody ? 'info' : 'crit';
-        log.write(level, `the response is not stored in cache "${zone.name}" (${systemErrorText(error)})`, request);
-      })
-      .finally(() => {
-        file?.close();
-        this.#isStoring = false;
-        this.#release();
-      });
+    this.#freshUntil = started.validUntil;
+    this.storing = started.done.finally(() => {
+      this.#isStoring = false;
+      this.#release();
+    });
   }
 
   /** The request is over. */
   #leave(): void {
-    this.#isOver = true;
     if (this.status !== undefined) this.zone.figures.count(this.status, this.request.bodyBytesSent);
-    this.#close();
+    this.#lookup.leave();
     if (!this.#isStoring) this.#release();
   }
 
@@ -478,10 +319,5 @@ export class CachedRequest {
     this.#isHeld = false;
     if (this.#isUpdating) this.zone.endUpdate(this.#name);
     this.#isUpdating = false;
-  }
-
-  #close(): void {
-    this.#file?.close();
-    this.#file = undefined;
   }
 }

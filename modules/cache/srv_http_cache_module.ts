@@ -16,7 +16,8 @@ import { purge, showEntry, showZone, type PurgeParams, type ShownEntry, type Sho
 import { CacheManager } from './cache-manager.js';
 import { CacheZone } from './cache-zone.js';
 import { isTrue } from './conditions.js';
-import { CachedRequest, type CachePlan } from './cached-request.js';
+import type { CachePlan } from './cache-plan.js';
+import { CachedRequest } from './cached-request.js';
 import { CACHE_NAMES, cacheDirectives, type AllCacheDirectives, type CacheConf, type CachePath } from './directives.js';
 import { noZone, Purges } from './purges.js';
 import { sliceRange } from './slices.js';

@@ -1,0 +1,102 @@
+import type { HttpRequest } from '../../core/contract/http.js';
+import type { Log } from '../../core/contract/log.js';
+import { systemErrorText } from '../../core/contract/system-error.js';
+import type { CacheZone } from './cache-zone.js';
+import type { EntryFile, StoredHead } from './entry-file.js';
+import { digest, variantOf } from './entry-names.js';
+import { findPlace, ownPlace, type EntryPlace } from './query-alias.js';
+import type { CachingRules } from './rules.js';
+
+/** The stored response for a request: that for its key, and for the fields that Vary names. */
+export class EntryLookup {
+  /** The file for the key, and the name of the one that the response is in: another one for a variant. */
+  place: EntryPlace;
+  variantName: string;
+  /** See {@link StoredHead.seed}; empty: there is no file of the key. */
+  seed = '';
+  /** The response that is fresh, or stale: open until it is sent or not needed. */
+  file: EntryFile | undefined = undefined;
+  /** For variables, also when the file is closed. */
+  stored: StoredHead | undefined = undefined;
+  /** The file of the key has the response for other fields of requests. */
+  isOtherVariant = false;
+  #isOver = false;
+
+  constructor(
+    readonly request: HttpRequest,
+    readonly rules: CachingRules,
+    readonly zone: CacheZone,
+    readonly key: string,
+    readonly log: Log,
+  ) {
+    this.place = ownPlace(key);
+    this.variantName = this.place.name;
+  }
+
+  get name(): string {
+    return this.place.name;
+  }
+
+  /** The query may count only in part (No-Vary-Search). */
+  async findPlace(): Promise<void> {
+    try {
+      this.place = (await findPlace(this.zone, this.key, this.request.args)) ?? this.place;
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  /** The stored response for the key, and of a response that varies the one for the fields of the request. */
+  async open(): Promise<void> {
+    const { zone } = this;
+    const { key } = this.place;
+    this.isOtherVariant = false;
+    try {
+      this.variantName = this.name;
+      this.file = await zone.open(this.name, key);
+      this.seed = this.file?.stored.seed ?? '';
+      const vary = this.file?.stored.vary ?? '';
+      const variant = variantOf(vary, this.request, this.rules);
+      if (this.file !== undefined && this.file.stored.variant !== variant) {
+        this.file.close();
+        this.variantName = this.nameOf(variant);
+        this.isOtherVariant = true;
+        this.file = await zone.open(this.variantName, key);
+        if (this.file !== undefined && this.file.stored.variant !== variant) this.close();
+      }
+    } catch (error) {
+      this.#failed(error);
+      this.file = undefined;
+    }
+    this.stored = this.file?.stored;
+    // The client has left meanwhile.
+    if (this.#isOver) this.close();
+  }
+
+  /** Of the file for another variant than that in the file of the key. */
+  nameOf(variant: string): string {
+    return digest(`${this.place.key}\n${this.seed}\n${variant}`);
+  }
+
+  /** The open file, which is the caller's then. */
+  take(): EntryFile | undefined {
+    const { file } = this;
+    this.file = undefined;
+    return file;
+  }
+
+  close(): void {
+    this.file?.close();
+    this.file = undefined;
+  }
+
+  /** The request is over: what is opened after that is closed at once. */
+  leave(): void {
+    this.#isOver = true;
+    this.close();
+  }
+
+  #failed(error: unknown): void {
+    this.log.write('crit', `cache "${this.zone.name}" cannot be read (${systemErrorText(error)})`, this.request);
+  }
+}

@@ -1,0 +1,34 @@
+/** Responding with what is stored. */
+import type { HttpRequest, MemberCall, Result } from '../../core/contract/http.js';
+import { conditionalStatus } from '../../core/toolkit/conditions.js';
+import type { EntryFile, StoredHead } from './entry-file.js';
+import type { CachingRules } from './rules.js';
+import { cut, type ByteSpan } from './rfc9111/partial.js';
+
+const STATUS_LINE = /^[^\r]*/;
+const EMPTY = { length: 0, read: (): number => 0, close: (): void => undefined };
+
+/** Sends a stored response, or what the conditions of the client make of it. @param wanted part of the body; undefined: all of it */
+export function sendStored(
+  call: MemberCall,
+  request: HttpRequest,
+  rules: CachingRules,
+  stored: StoredHead,
+  file: EntryFile,
+  wanted: ByteSpan | undefined,
+): Result {
+  const { stored: plain, body } = wanted === undefined ? { stored, body: file } : cut(stored, file, wanted);
+  const head = rules.sentHead(plain, Date.now());
+  const found = conditionalStatusOf(request, rules, stored);
+  if (found === 200) return call.respond(head, body, rules.keepsDate);
+  file.close();
+  return found === 304 ? call.respond(head.replace(STATUS_LINE, 'HTTP/1.1 304 '), EMPTY, rules.keepsDate) : found;
+}
+
+/** The conditions of the client are about what is stored. */
+function conditionalStatusOf(request: HttpRequest, rules: CachingRules, stored: StoredHead): 200 | 304 | 412 {
+  if (request.parent !== undefined || !stored.head.startsWith('HTTP/1.1 200')) return 200;
+  const modified = rules.modified(stored);
+  const since = Number.isNaN(modified) ? 'off' : rules.modifiedSince;
+  return conditionalStatus(request, stored.etag === '' ? undefined : stored.etag, modified, since);
+}
