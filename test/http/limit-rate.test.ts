@@ -126,14 +126,18 @@ test('over HTTP/2 each response has its rate', async (t) => {
 
 test('a response that is held back ends with its client, and does not hold its member', async (t) => {
   const { srv, backend } = await limited();
+  const begun: Promise<unknown>[] = [];
   const calls = ['/stall', '/x?accel=10'].map((path) => {
     const call = httpRequest({ host: '127.0.0.1', port: srv.port('web'), path, agent: false }, (response) => response.resume());
     call.on('error', () => undefined);
+    begun.push(new Promise((resolve) => call.once('response', resolve)));
     call.end();
     return call;
   });
   const member = await waitFor('the member', () => backend.requests.find(({ url }) => url === '/x?accel=10'));
   await waitFor('the end of the member', () => member.socket.destroyed || member.complete);
+  // A client that leaves before that has 499 in the log.
+  await Promise.all(begun);
   for (const call of calls) call.destroy();
   await srv.waitForLog(/"GET \/stall HTTP\/1.1" 200 /, 'logs/access.log');
   await srv.waitForLog(/"GET \/x\?accel=10 HTTP\/1.1" 200 /, 'logs/access.log');
