@@ -14,12 +14,14 @@ export interface Identifier {
   readonly mark: string;
 }
 
-/** @returns what is wrong with the value of the cookie, or the identifier in it */
-export function parseIdentifier(value: string): Identifier | 'too short' | 'invalid' {
+/** @returns what is wrong with the value of the cookie, or the identifier in it; undefined: its last number is 0, as in none that is made (nginx) */
+export function parseIdentifier(value: string): Identifier | 'too short' | 'invalid' | undefined {
   if (value.length < CHARACTERS) return 'too short';
   const text = value.slice(0, CHARACTERS);
   if (!/^[A-Za-z0-9+/]+$/.test(text)) return 'invalid';
-  return { bytes: Buffer.from(text, 'base64'), mark: value.charAt(CHARACTERS + 1) === '=' ? value.charAt(CHARACTERS) : '' };
+  const bytes = Buffer.from(text, 'base64');
+  if (bytes.readUInt32LE(SIZE - 4) === 0) return undefined;
+  return { bytes, mark: value.charAt(CHARACTERS + 1) === '=' ? value.charAt(CHARACTERS) : '' };
 }
 
 /** The value of the cookie. */

@@ -88,6 +88,7 @@ async function assertSite(t: ExecutionContext, port: number): Promise<void> {
   t.truthy(cookieOf(await ask('/mapped?mapped=1', `uid=${COOKIE}`)), 'a map may say it as well');
   t.regex(cookieOf(await ask('/outer/missing')) ?? '', NEW, 'with an error as well');
   t.is(cookieOf(await ask('/outer/off')), undefined);
+  t.regex(cookieOf(await ask('/outer/missing', `uid=${'A'.repeat(22)}==`)) ?? '', NEW, 'zeros identify no client');
 }
 
 test('cookies identify clients', async (t) => {
