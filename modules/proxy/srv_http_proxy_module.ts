@@ -1,4 +1,4 @@
-import type { Handler, HttpHandlers, HttpRequest, Template } from '../../core/contract/http.js';
+import type { Handler, HttpHandlers, HttpRequest, Scope, Template } from '../../core/contract/http.js';
 import { httpModule } from '../../core/contract/manifest.js';
 import { Exchanges, type ExchangePlan } from '../../core/contract/exchanges.js';
 import { Log } from '../../core/contract/log.js';
@@ -93,8 +93,12 @@ export class Proxy {
   }
 
   #target(request: HttpRequest): ProxyTarget | undefined {
-    const { directive: location } = request.scope;
-    return location && this.#targets.get(location);
+    // A block of `if` or `limit_except` without a line of its own has that of the location.
+    for (let scope: Scope | undefined = request.scope; scope?.directive !== undefined; scope = scope.parent) {
+      const target = this.#targets.get(scope.directive);
+      if (target !== undefined || scope.kind === 'location') return target;
+    }
+    return undefined;
   }
 }
 
