@@ -144,7 +144,7 @@ export const ERROR_CODES = {
   CacheEntryNotFound: {
     status: 404,
     meaning: 'No response is stored with this key.',
-    remedy: 'The key is what `proxy_cache_key` says; the default is `$scheme$proxy_host$request_uri`.',
+    remedy: 'The key is what `proxy_cache_key` says; the default is `$scheme$proxy_host` and the URI that members get.',
   },
   KeyNotFound: { status: 404, meaning: 'The key-value store does not have this key.', remedy: 'GET the list of keys.' },
   MethodNotAllowed: {

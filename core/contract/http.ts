@@ -203,6 +203,8 @@ export interface SubrequestOptions {
   readonly timeout?: number;
   /** It continues when the request is over, and when its client is gone: mirrors, updates of a cache. */
   readonly detached?: boolean;
+  /** It is for what the request is for: where members get the client's target as it came, they get that for it too. `uri` and `args` are those of the request. */
+  readonly sameTarget?: boolean;
 }
 
 /** A subrequest whose response has begun. */

@@ -6,6 +6,8 @@ export interface EngineMemberCall<Body> {
   readonly prefix: string;
   /** Field names of responses, lower case, that have no effect (`proxy_ignore_headers`). */
   readonly ignored: ReadonlySet<string>;
+  /** The request target that members get: path and arguments as the location makes them, or as the client sent them. */
+  readonly target: string;
   /** The method that the member gets. To be changed before it is asked. */
   method: string;
   /**

@@ -11,6 +11,8 @@ export interface CachePlan {
   readonly stale: ReadonlySet<StaleCase>;
   readonly methods: ReadonlySet<string>;
   readonly key: Template;
+  /** The configuration has none. */
+  readonly isDefaultKey: boolean;
   /** Undefined: the name is none of a cache. */
   zone(name: string): CacheZone | undefined;
 }

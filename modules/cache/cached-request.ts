@@ -45,6 +45,7 @@ export class CachedRequest {
   #isHeld = false;
   #isUpdating = false;
   #isStoring = false;
+  #isOver = false;
   readonly #lookup: EntryLookup;
   /** Undefined: parts are not stored. */
   readonly #parts: PartChoice | undefined;
@@ -53,6 +54,12 @@ export class CachedRequest {
 
   static of(request: HttpRequest): CachedRequest | undefined {
     return leadOf(request).get(STATE) as CachedRequest | undefined;
+  }
+
+  /** Ends the part before an internal redirect, which would wait for its own lock. */
+  static leave(request: HttpRequest): void {
+    const before = request.get(STATE) as CachedRequest | undefined;
+    if (before !== undefined) before.#leave();
   }
 
   constructor(
@@ -128,7 +135,7 @@ export class CachedRequest {
     const { request, zone } = this;
     this.#isUpdating = false;
     const over = (): void => zone.endUpdate(this.#name);
-    request.subrequest(encodeURI(request.uri), { args: request.args, limit: 0, detached: true }).then(over, over);
+    request.subrequest(request.uri, { args: request.args, limit: 0, detached: true, sameTarget: true }).then(over, over);
   }
 
   /** One request goes to a member, and the others wait for what it brings. */
@@ -307,8 +314,10 @@ export class CachedRequest {
     });
   }
 
-  /** The request is over. */
+  /** The request is over, or elsewhere. */
   #leave(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
     if (this.status !== undefined) this.zone.figures.count(this.status, this.request.bodyBytesSent);
     this.#lookup.leave();
     if (!this.#isStoring) this.#release();

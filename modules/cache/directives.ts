@@ -204,7 +204,8 @@ const DIRECTIVES = {
 };
 
 function directivesOf(key: string | undefined) {
-  const cacheKey = { in: ANYWHERE, args: template(), doc: 'The key of a response.' };
+  const doc = `The key of a response.${key === undefined ? '' : ' The default has the URI that members get in place of $request_uri, where they differ.'}`;
+  const cacheKey = { in: ANYWHERE, args: template(), doc };
   return { ...DIRECTIVES, cache_key: directive({ ...cacheKey, default: key ?? '""' }) };
 }
 

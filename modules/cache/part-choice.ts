@@ -45,7 +45,7 @@ export class PartChoice {
     lookup.close();
     this.missing = { ...missing, total: part.total };
     try {
-      const { request: sub } = await request.subrequest(encodeURI(request.uri), { args: request.args, limit: 0 });
+      const { request: sub } = await request.subrequest(request.uri, { args: request.args, limit: 0, sameTarget: true });
       await this.storingOf(sub);
     } catch {
       // The client is gone, or there are too many subrequests: the request goes on as if nothing was stored.

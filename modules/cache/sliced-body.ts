@@ -16,7 +16,7 @@ const WITHOUT = {
 export function openSlice(request: HttpRequest, at: number, size: number): Promise<OpenSubrequest> {
   const first = at - (at % size);
   setNextSlice(request, { first, last: first + size - 1 });
-  return request.openSubrequest(encodeURI(request.uri), { args: request.args, headers: WITHOUT });
+  return request.openSubrequest(request.uri, { args: request.args, headers: WITHOUT, sameTarget: true });
 }
 
 /** The range of a response with status 206; undefined: it is malformed, or the whole length is unknown. */

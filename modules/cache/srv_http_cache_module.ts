@@ -130,13 +130,14 @@ export class HttpCache implements HttpModule {
       this.log.write('error', `cache "${name}" not found`, request);
       return 500;
     }
-    const key = keyOf(plan, request);
+    const key = keyOf(plan, request, call);
     if (isTrue(plan.conf.cache_purge, request)) return this.#purge(plan, zone, key);
     if (plan.rules.invalidates && isUnsafe(request.method)) {
-      request.set(INVALIDATION, new Invalidation(request, key, (one) => purgeKey(zone, one), this.log));
+      request.set(INVALIDATION, new Invalidation(request, call.target, key, (one) => purgeKey(zone, one), this.log));
       return DECLINED;
     }
     if (!plan.methods.has(request.method) || isFat(request) || beginsTooLate(request, plan.conf.cache_max_range_offset)) return DECLINED;
+    CachedRequest.leave(request);
     const cached = new CachedRequest(request, call, plan, zone, key, this.log);
     const { parent } = request;
     const starter = parent && CachedRequest.of(parent);
@@ -253,6 +254,7 @@ function planOf(scope: CacheScope, prefix: (typeof PREFIXES)[number], declared: 
     stale: new Set(conf.cache_use_stale.cases),
     methods: new Set(['GET', 'HEAD', ...conf.cache_methods.methods]),
     key,
+    isDefaultKey: key.constant === undefined && scope.lines(`${prefix}_cache_key`).length === 0,
     zone: (name) => declared.get(name),
   };
 }
@@ -278,9 +280,18 @@ function statusOf(word: string, fail: (message: string) => never): number | 'any
 }
 
 /** A slice has a key of its own, also where the directive does not name it. */
-function keyOf({ key }: CachePlan, request: HttpRequest): string {
-  const [text, range] = [key.of(request), sliceRange(request)];
+function keyOf(plan: CachePlan, request: HttpRequest, call: MemberCall): string {
+  const [text, range] = [plan.isDefaultKey ? defaultKey(plan, request, call) : plan.key.of(request), sliceRange(request)];
   return text.includes(range) ? text : `${text} ${range}`;
+}
+
+/**
+ * In place of `$request_uri` the key has what members get: after a redirect, in a subrequest or a mirror, that of the client would be the key of
+ * another response.
+ */
+function defaultKey({ key }: CachePlan, request: HttpRequest, { target }: MemberCall): string {
+  const [text, { requestUri }] = [key.of(request), request];
+  return target === requestUri ? text : `${text.slice(0, text.length - requestUri.length)}${target}`;
 }
 
 /** A GET with a body: the member may respond to the body, which no key has. */

@@ -21,6 +21,7 @@ const start = shared(async (scope): Promise<Setup> => {
     `worker_processes 1; error_log logs/error.log info; events {}
     http {
       proxy_cache_path cache keys_zone=one:1m; proxy_cache_path vary keys_zone=vary:1m;
+      map $request_method $is_purge { PURGE 1; default 0; }
       upstream members { server 127.0.0.1:${member.backend.port}; }
       server { listen 127.0.0.1:%%PORT_web%%; proxy_cache one; proxy_cache_valid any 1h;
         add_header X-Cache $upstream_cache_status always;
@@ -28,6 +29,16 @@ const start = shared(async (scope): Promise<Setup> => {
         location /vary { proxy_cache vary; proxy_pass http://members; }
         location /safe { proxy_set_header X-Forwarded-Host ""; proxy_pass http://members; }
         location /host { proxy_set_header Host $host; proxy_cache_key $host$request_uri; proxy_pass http://members; }
+        location /inner/ { internal; proxy_pass http://members; }
+        location /acc/ { auth_request /authsub; proxy_pass http://members; }
+        location = /authsub { internal; proxy_pass http://members/authcheck; }
+        location /mirrored/ { mirror /copy; proxy_pass http://members; }
+        location = /copy { internal; proxy_pass http://members/copy; }
+        location /failing/ { proxy_intercept_errors on; error_page 500 /inner/fallback; proxy_pass http://members; }
+        location /mapped/ { proxy_pass http://members/a/; }
+        location /held { proxy_cache_lock on; proxy_cache_lock_timeout 40s; proxy_cache_lock_age 40s; proxy_cache_key held$request_uri; proxy_pass http://members; }
+        location /background { proxy_cache_use_stale updating; proxy_cache_background_update on; proxy_pass http://members; }
+        location /purged { proxy_cache_purge $is_purge; limit_except GET HEAD { allow 127.0.0.1; deny all; } proxy_pass http://members; }
         location /decoded { proxy_cache_key $uri; add_header X-Key $upstream_cache_key; add_header X-Cache $upstream_cache_status; proxy_pass http://members; } }
     }`,
   );
@@ -70,6 +81,64 @@ test('paths that a member may take for the same are different responses', async 
   const urls = new Set(member.backend.requests.map(({ url }) => url));
   for (const path of paths) t.true(urls.has(path), path);
   t.is(new Set(bodies).size, paths.length);
+});
+
+test('what a request is redirected to by a member is stored with its own URI, not with that of the client', async (t) => {
+  const { ask, until, member } = await start();
+  const path = '/dl?f=X-Accel-Redirect:/inner/secret&f=Cache-Control:no-store';
+  for (let n = 1; n <= 3; n++) {
+    t.regex((await ask(path)).body, /^GET \/inner\/secret 1/);
+    t.is(member.count('/dl'), n, 'the member decides each time');
+  }
+  await until('HIT', path);
+  const failing = '/failing/x?status=500&f=Cache-Control:no-store';
+  for (let n = 1; n <= 2; n++) {
+    await ask(failing);
+    t.is(member.count('/failing/x'), n);
+  }
+});
+
+test('what subrequests and mirrors get is stored with their own URI', async (t) => {
+  const { ask, until, member } = await start();
+  t.regex((await ask('/acc/x')).body, /^GET \/acc\/x /);
+  t.regex((await until('HIT', '/acc/x')).body, /^GET \/acc\/x /);
+  for (const path of ['/mirrored/x', '/mirrored/y']) {
+    t.regex((await ask(path)).body, /^GET \/mirrored/);
+    t.regex((await until('HIT', path)).body, /^GET \/mirrored/);
+  }
+  await waitFor('the mirror', () => member.count('/copy') > 0);
+});
+
+test('what proxy_pass makes of a URI is in the key', async (t) => {
+  const { until, member } = await start();
+  await until('HIT', '/mapped/b%2fc?x=1');
+  const before = member.backend.requests.length;
+  t.regex((await until('HIT', '/a/b/c?x=1')).body, /^GET \/a\/b\/c /);
+  t.is(member.backend.requests.length, before);
+});
+
+test('an update in the background asks for the target of the client', async (t) => {
+  const { until, member } = await start();
+  const path = '/background/a%2fb%20%C3%A9?f=Cache-Control:max-age=1';
+  const { body } = await until('HIT', path);
+  await until('STALE', path);
+  await waitFor('the update', async () => (await until('HIT', path)).body !== body);
+  const urls = member.backend.requests.filter(({ url }) => url?.startsWith('/background')).map(({ url }) => url);
+  t.deepEqual([...new Set(urls)], [path]);
+});
+
+test('a request that is redirected does not wait for its own lock', async (t) => {
+  const { ask } = await start();
+  const begun = Date.now();
+  t.regex((await ask('/held/a?f=X-Accel-Redirect:/held/b')).body, /^GET \/held\/b/);
+  t.true(Date.now() - begun < 20_000);
+});
+
+test('a purge that limit_except allows has the key of the location', async (t) => {
+  const { ask, until } = await start();
+  await until('HIT', '/purged/a');
+  t.is((await ask('/purged/a', { method: 'PURGE' })).status, 204);
+  t.is((await ask('/purged/a')).headers['x-cache'], 'MISS');
 });
 
 test('line ends in a key begin no field, and end nothing in the file', async (t) => {

@@ -204,12 +204,17 @@ export class ExchangeRoute implements MemberRoute {
     const own = request as Request;
     if (this.plan.passBody && own.body?.consumed === true) return rejectWithoutBody(own);
     const method = this.#method(own);
-    if (own.location.callHandlers.length === 0) return this.#exchange(own, upstream, method);
-    return askBefore(new ModuleCall(own, this, method), (call) => this.#exchange(own, upstream, call.method));
+    if (own.location.callHandlers.length === 0) return this.#exchange(own, upstream, method, this.target(own));
+    // Members get the target that the modules have seen: a cache has it in its key.
+    return askBefore(new ModuleCall(own, this, method), (call) => this.#exchange(own, upstream, call.method, call.target));
   }
 
-  #exchange(request: Request, upstream: Upstream, method: string): Result {
-    new Exchange(request, this, upstream, method, upstreamTarget(request, this.plan.uri)).start();
+  target(request: Request): string {
+    return upstreamTarget(request, this.plan.uri);
+  }
+
+  #exchange(request: Request, upstream: Upstream, method: string, target: string): Result {
+    new Exchange(request, this, upstream, method, target).start();
     return DONE;
   }
 
@@ -232,7 +237,7 @@ export class ExchangeRoute implements MemberRoute {
 
   /** For explanations. */
   #shown(request: Request): Pick<ExplainedUpstream, 'method' | 'uri' | 'version' | 'headers'> {
-    const uri = upstreamTarget(request, this.plan.uri);
+    const uri = this.target(request);
     const version = this.plan.protocol === undefined && !this.isTunnel ? this.plan.version : '';
     return { method: this.#method(request), uri, version, headers: fieldPairs(this.fieldsFor(request)) };
   }

@@ -1,6 +1,7 @@
 import type { ExchangePlan } from '../../contract/exchanges.js';
 import type { FieldFilter } from '../../net/http1/fields.js';
 import type { HeadLimits } from '../../net/http1/message-head.js';
+import type { Request } from '../request/request.js';
 import type { StorePlan } from '../site/temporary-path.js';
 import type { MemberStreams } from './member-stream.js';
 import type { ResponseFields } from './response-fields.js';
@@ -21,4 +22,6 @@ export interface MemberRoute {
   /** Scratch of all routes, for the response that has just arrived. */
   readonly fields: ResponseFields;
   readonly streams: MemberStreams;
+  /** The request target that its members get. */
+  target(request: Request): string;
 }

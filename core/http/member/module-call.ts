@@ -24,6 +24,7 @@ export class ModuleCall implements MemberCall {
   buffers = true;
   expires: number | undefined = undefined;
   #method: string;
+  #target: string | undefined = undefined;
 
   constructor(
     readonly request: Request,
@@ -38,6 +39,10 @@ export class ModuleCall implements MemberCall {
   }
   get ignored(): ReadonlySet<string> {
     return this.route.plan.ignored;
+  }
+  get target(): string {
+    this.#target ??= this.route.target(this.request);
+    return this.#target;
   }
   get method(): string {
     return this.#method;

@@ -54,7 +54,7 @@ function start(parent: Request, uri: string, options: SubrequestOptions, taker: 
   request.captures = parent.captures;
   request.uri = uri;
   request.args = options.args ?? '';
-  request.uriChanged = true;
+  request.uriChanged = options.sameTarget !== true || parent.uriChanged;
   setBody(request, stream, options);
   stream.begin(request, timeout);
   // Without the parent's client it is not needed.

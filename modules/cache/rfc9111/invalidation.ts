@@ -14,6 +14,8 @@ export function isUnsafe(method: string): boolean {
 export class Invalidation {
   constructor(
     private readonly request: HttpRequest,
+    /** The request target for members. */
+    private readonly target: string,
     private readonly key: string,
     /** Removes the response with a key. */
     private readonly remove: (key: string) => Promise<unknown>,
@@ -21,11 +23,11 @@ export class Invalidation {
   ) {}
 
   responded(response: MemberResponse): void {
-    const { request, key } = this;
+    const { request, target, key } = this;
     if (response.status < 200 || response.status >= 400) return;
     const references = [response.header('location'), response.header('content-location')];
     const hosts = [request.header('host'), request.variable('proxy_host')];
-    const uris = [request.requestUri, request.args === '' ? request.uri : `${request.uri}?${request.args}`];
+    const uris = [target, request.requestUri, request.args === '' ? request.uri : `${request.uri}?${request.args}`];
     for (const one of [key, ...referredKeys(key, uris, hosts, references)]) {
       this.remove(one).catch((error: unknown) => {
         this.log.write('crit', `a response cannot be removed from the cache (${systemErrorText(error)})`, request);
@@ -37,7 +39,7 @@ export class Invalidation {
 /**
  * Keys of the URIs that fields of a response refer to, if they are of the same origin: others are not the member's to remove. A key that does
  * not end with the URI of its request has none.
- * @param uris of the request, as it came and normalised
+ * @param uris of the request: as members get it, as it came, and normalised
  * @param hosts of the origin, as clients and as members call it
  */
 export function referredKeys(
