@@ -79,6 +79,8 @@ export class LogNode {
   get state(): string {
     const { store, instance, printed } = this.master;
     const treeKeys = instance.tree.toData().map(keysIn);
+    // Pairs are on disk a second later at most; a listing writes them at once.
+    this.pairs.list({ limit: 1 });
     const pairs = [...store.pairs.all()].toSorted((a, b) => (a.key < b.key ? -1 : 1));
     const versions = [store.epoch, store.version, store.pairEpoch, store.pairVersion];
     const history = store.history.last(1000).map(({ version, node, at, origin, actor }) => [version, node, at, origin, actor]);
