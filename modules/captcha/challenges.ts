@@ -5,8 +5,8 @@ import type { Means } from './pass-cookie.js';
 import type { Secrets } from './secrets.js';
 import { isWorkDone } from './work.js';
 
-/** Of a challenge: attempts, pictures and sounds, 1 after it was solved. Of a key: attempts, pictures and sounds of a minute. */
-const FIELDS = ['attempts', 'loads', 'solved', 'minute'] as const;
+/** Of a challenge: attempts, pictures and sounds, 1 after it was solved, its time if there was an attempt. Of a key: attempts, pictures and sounds of a minute. */
+const FIELDS = ['attempts', 'loads', 'solved', 'minute', 'issued'] as const;
 type Field = (typeof FIELDS)[number];
 type Uses = RecordFields<Field>;
 export type UseRecords = Records<Field>;
@@ -59,6 +59,8 @@ export class Challenges {
   constructor(
     private readonly records: UseRecords,
     private readonly secrets: () => Secrets,
+    /** Epoch milliseconds: there were attempts at challenges of this time or before which a full zone has dropped. */
+    private readonly forgotten: () => number,
     /** Sounds are an alternative to the picture. */
     readonly hasSounds: boolean,
   ) {}
@@ -84,15 +86,24 @@ export class Challenges {
 
   /** Checks a solution: it is valid once, and each wrong one counts. */
   solve(challenge: Challenge, { text, work, page }: Solution, now: number): CaptchaJudgement {
-    const { mode, salt, difficulty, key, seed } = challenge;
+    const { mode, salt, difficulty, key, seed, issued } = challenge;
     if (page !== challenge.page) return { verdict: 'gone', left: 0, means: 'work' };
     const isWorked = mode !== 'image' && work !== '' && isWorkDone(salt, difficulty, work);
     const minute = Math.floor(now / MINUTE);
     if (!isWorked && this.records.update(key, countAttempt, minute) !== 'stored') return { verdict: 'wait', left: ATTEMPTS, means: 'work' };
     const isRead =
       mode !== 'pow' && text !== '' && (text === pictureText(challenge) || (this.hasSounds && text === soundCounts(challenge)));
-    const attempt: Attempt = { isRight: isWorked || isRead, verdict: 'gone', left: 0, means: isWorked ? 'work' : 'read' };
+    const attempt: Attempt = {
+      isRight: isWorked || isRead,
+      verdict: 'gone',
+      left: 0,
+      means: isWorked ? 'work' : 'read',
+      issued,
+      isFirst: true,
+    };
     this.records.update(seed, judge, attempt);
+    // It may have been solved before.
+    if (attempt.isFirst && issued <= this.forgotten()) return { ...attempt, verdict: 'gone', left: 0 };
     return attempt;
   }
 }
@@ -125,12 +136,17 @@ function begin(uses: Uses, minute: number): void {
 
 interface Attempt extends CaptchaJudgement {
   readonly isRight: boolean;
+  readonly issued: number;
+  /** No other attempt is known. */
+  isFirst: boolean;
   verdict: CaptchaVerdict;
   left: number;
 }
 
 function judge(uses: Uses, attempt: Attempt): boolean {
   attempt.verdict = 'gone';
+  attempt.isFirst = uses.issued === 0;
+  uses.issued = attempt.issued;
   if (uses.solved > 0 || uses.attempts >= ATTEMPTS) return false;
   if (attempt.isRight) {
     uses.solved = 1;

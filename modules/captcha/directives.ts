@@ -13,8 +13,9 @@ import {
   zone,
   zoneName,
 } from '../../core/contract/args.js';
+import type { Duration } from '../../core/contract/duration.js';
 import { file } from '../../core/contract/file.js';
-import { directive, type Conf } from '../../core/contract/spec.js';
+import { ArgError, directive, type ArgType, type Conf } from '../../core/contract/spec.js';
 import { parsePage } from './page-template.js';
 import { parseSecrets } from './secrets.js';
 import { HIGHEST_RATE } from './sliding-second.js';
@@ -23,6 +24,21 @@ import { parseTexts } from './texts.js';
 const ANYWHERE = ['http', 'server', 'location'] as const;
 /** Directives that the responses to solutions need: no location is chosen for these requests. */
 const SITE = ['http', 'server'] as const;
+
+const SHORTEST_EXPIRY = 1000;
+
+/** The time that a solution is valid. A cookie has seconds. */
+export function expiry(): ArgType<number, Duration> {
+  const base = time({ calendar: true });
+  return {
+    ...base,
+    parse(value, context, written) {
+      const ms = base.parse(value, context, written);
+      if (ms < SHORTEST_EXPIRY) throw new ArgError(`invalid value "${value}"`, 'a second at least: 1s');
+      return ms;
+    },
+  };
+}
 
 export const directives = {
   captcha: directive({
@@ -60,7 +76,7 @@ export const directives = {
   }),
   captcha_expire: directive({
     in: ANYWHERE,
-    args: time({ calendar: true }),
+    args: expiry(),
     default: '1h',
     dynamic: true,
     doc: 'How long a solution is valid.',

@@ -5,6 +5,7 @@ import type { Secrets } from './secrets.js';
 /** Bytes of a signature, and characters as they are written. */
 const SIGNATURE = 24;
 const WRITTEN = (SIGNATURE * 4) / 3;
+const MOST_COOKIES = 8;
 const FORM = /^([1-9a-z][0-9a-z]{4,8})\.([rw])\.([\w-]+)$/;
 
 /** How a challenge was solved: a picture or sounds, or work. */
@@ -35,11 +36,24 @@ export class PassCookie {
   }
 
   /**
-   * True for a cookie of this key that is not expired. All signatures are made and compared, whatever the cookie is.
+   * True if there is a cookie of this key that is not expired. All signatures are made and compared, whatever the cookie is.
    * @param isReading work is not enough
    */
   isValid(request: HttpRequest, key: string, isReading: boolean, now: number): boolean {
-    const [, expires = '', means = '', written = ''] = FORM.exec(request.variable(`cookie_${this.name}`) ?? '') ?? [];
+    let isRight = false;
+    for (const value of this.#valuesOf(request)) isRight = this.#isValid(value, key, isReading, now) || isRight;
+    return isRight;
+  }
+
+  /** Other sites of the domain can set cookies of this name, which come first. One text at least. */
+  #valuesOf(request: HttpRequest): readonly string[] {
+    const pairs = (request.header('cookie') ?? '').split(';').map((pair) => pair.trim());
+    const values = pairs.filter((pair) => pair.startsWith(`${this.name}=`)).map((pair) => pair.slice(this.name.length + 1));
+    return values.length === 0 ? [''] : values.slice(0, MOST_COOKIES);
+  }
+
+  #isValid(value: string, key: string, isReading: boolean, now: number): boolean {
+    const [, expires = '', means = '', written = ''] = FORM.exec(value) ?? [];
     const shown = Buffer.alloc(SIGNATURE);
     if (written.length === WRITTEN) shown.write(written, 'base64url');
     let isRight = false;

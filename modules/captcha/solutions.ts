@@ -87,7 +87,7 @@ export class CaptchaSolutions {
     if (cookie === undefined) return this.#reject(request, sent, undefined);
     this.effects.count(request, challenge.zone, 'right');
     request.response.set('Set-Cookie', cookie);
-    if (!wantsPage(request)) return sendJson(request, 200, { result: 'right' });
+    if (!wantsPage(request) || sent.uri === '') return sendJson(request, 200, { result: 'right' });
     if (sent.form !== '') return this.site.sendResend(request, sent);
     request.response.set('Location', sent.uri);
     return sendUncached(request, 303, '', 'text/plain');

@@ -9,7 +9,7 @@ import { ServerInfo } from '../../core/contract/server-info.js';
 import { Zones } from '../../core/contract/zones.js';
 import type { ZoneSize } from '../../core/contract/args.js';
 import { CaptchaSolutions, type SolutionEffects } from './solutions.js';
-import { Challenges, USE_RECORDS } from './challenges.js';
+import { Challenges, LIFETIME, USE_RECORDS } from './challenges.js';
 import { digestOf, type Mode } from './sealed-challenge.js';
 import { directives } from './directives.js';
 import { originalOf, type Original } from './original-request.js';
@@ -29,6 +29,8 @@ const LONGEST_KEY = 128;
 const LONGEST_ZONE = 64;
 /** Memory for challenges without `captcha_session_zone`. */
 const SESSIONS = 2 ** 20;
+/** Memory for a time of each session zone. */
+const FORGOTTEN = 2 ** 14;
 
 /** Limit and challenge of one scope. */
 interface Plan {
@@ -63,6 +65,8 @@ const STATE = {};
 })
 export class Captcha {
   readonly #sessions: ZoneSize;
+  /** By session zone the time of the newest challenge whose attempts it has dropped. */
+  readonly #forgotten: ZoneSize;
   readonly #zones = new Map<string, UsedZone>();
   #ownSecret: Secrets | undefined;
 
@@ -73,6 +77,7 @@ export class Captcha {
     private readonly log: Log,
   ) {
     this.#sessions = zones.own('sessions', SESSIONS);
+    this.#forgotten = zones.own('forgotten', FORGOTTEN);
   }
 
   /** Solutions come to a path of their own, whatever the locations are. */
@@ -128,10 +133,13 @@ export class Captcha {
 
   #siteOf(scope: CaptchaScope, secrets: () => Secrets): CaptchaSite {
     const { captcha_session_zone: zone, captcha_text_file: texts, captcha_redirect_uri_file: page } = scope.conf;
-    const records = this.zones.records(zone ?? this.#sessions, USE_RECORDS);
+    const { name } = zone ?? this.#sessions;
+    const forgotten = this.zones.records(this.#forgotten, { fields: ['issued'], ttl: LIFETIME });
+    const evicted = (_: string, { issued }: { readonly issued: number }): void => void forgotten.update(name, later, issued);
+    const records = this.zones.records(zone ?? this.#sessions, { ...USE_RECORDS, evicted });
     const template = page?.in(scope, 'captcha_redirect_uri_file') ?? SHIPPED_PAGE;
     return new CaptchaSite(
-      new Challenges(records, secrets, scope.conf.captcha_sound),
+      new Challenges(records, secrets, () => forgotten.get(name)?.issued ?? 0, scope.conf.captcha_sound),
       texts?.in(scope, 'captcha_text_file') ?? SHIPPED,
       template,
     );
@@ -211,6 +219,12 @@ export class Captcha {
 function keyOf(request: HttpRequest, { key }: Plan): string {
   const text = key.of(request);
   return text.length <= LONGEST_KEY ? text : digestOf(text);
+}
+
+function later(record: { issued: number }, issued: number): boolean {
+  if (issued <= record.issued) return false;
+  record.issued = issued;
+  return true;
 }
 
 const NOTHING: Original = { uri: '', form: '', isCut: false };

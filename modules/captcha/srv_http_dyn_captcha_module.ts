@@ -1,6 +1,7 @@
-import { choice, flag, number, time } from '../../core/contract/args.js';
+import { choice, flag, number } from '../../core/contract/args.js';
 import { coreModule } from '../../core/contract/manifest.js';
 import { fieldSet, type FieldSet, type Setting } from '../../core/contract/setting.js';
+import { expiry } from './directives.js';
 import { HIGHEST_RATE } from './sliding-second.js';
 import { argumentField, inPlaceOf, objectSchema } from '../../core/toolkit/setting-fields.js';
 
@@ -39,7 +40,7 @@ const fields: readonly FieldSet[] = [
   argumentField('captcha', flag(), 'Challenges for clients above the rate.'),
   limit,
   argumentField('captcha_mode', choice('auto', 'image', 'pow'), 'Work for the browser (`pow`), a picture (`image`), or both (`auto`).'),
-  argumentField('captcha_expire', time({ calendar: true }), 'How long a solution is valid.'),
+  argumentField('captcha_expire', expiry(), 'How long a solution is valid.'),
 ];
 
 const setting: Setting = {

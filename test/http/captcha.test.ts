@@ -120,6 +120,9 @@ test('work: a solution gives a cookie, and is valid once', async (t) => {
   const right = await work(port, challenge);
   t.is(right.status, 200, right.body);
   t.deepEqual(JSON.parse(right.body), { result: 'right' });
+  const { token, work: wanted } = await jsonChallenge(port, '/pow?k=form');
+  const form = await post(port, SOLUTION, { token, work: solve(wanted!) }, PAGE);
+  t.deepEqual([form.status, form.body.trim()], [200, '{"result":"right"}'], 'there is no page to lead back to');
   t.regex(right.headers['set-cookie']?.[0] ?? '', /^captcha_c=[\w.-]+; Path=\/; Max-Age=3600; HttpOnly; SameSite=Lax$/);
   t.is(await statusWith(port, '/pow?k=work', cookieOf(right)), 200);
   const again = await work(port, challenge);
@@ -157,6 +160,11 @@ test('cookies of another key, another zone, changed and expired ones are rejecte
     '',
   ];
   for (const forged of forgeries) t.is(await statusWith(port, '/sub?k=mine', `${name}=${forged}`), 429, forged);
+  t.is(
+    await statusWith(port, '/sub?k=mine', `${name}=x; ${name}=${forgeries[0]}; ${cookie}`),
+    200,
+    'other sites of the domain may set some',
+  );
   t.is(await statusWith(port, '/other?k=mine', `captcha__4f_ther_2f_1=${value}`), 429);
   const short = cookieOf(await work(port, await jsonChallenge(port, '/short?k=short')));
   await waitFor('the end of the cookie', async () => (await statusWith(port, '/short?k=short', short)) === 429);
@@ -420,7 +428,10 @@ test('a client that guesses waits, and those of other keys do not; who works goe
 
 test('a full session zone drops what was used longest ago, and stays usable', async (t) => {
   const port = (await small()).port('web');
-  for (let n = 0; n < 120; n++) await post(port, SOLUTION, { token: (await jsonChallenge(port, `/?k=other${n}`)).token, work: '1' });
+  const solved = await jsonChallenge(port, '/?k=solved');
+  t.is((await work(port, solved)).status, 200);
+  for (let n = 0; n < 150; n++) await post(port, SOLUTION, { token: (await jsonChallenge(port, `/?k=other${n}`)).token, work: '1' });
+  t.is((await work(port, solved)).status, 403, 'a solution is valid once, also when it is not known any more');
   const last = await jsonChallenge(port, '/?k=last');
   t.is((await work(port, last)).status, 200);
   t.is((await work(port, last)).status, 403);
@@ -435,6 +446,7 @@ test('captcha_sound off: pictures alone', async (t) => {
 });
 
 const ERRORS = [
+  ['', 'captcha_limit_rate c 1; captcha_expire 0; captcha on;', 'a second at least: 1s'],
   ['', 'captcha_limit_rate none 1; captcha on;', 'zero size shared memory zone "none"'],
   ['', 'captcha on;', '"captcha" needs "captcha_limit_rate"'],
   ["captcha_secret 'short';", 'captcha on; captcha_limit_rate c 1;', 'the secret is too short'],
