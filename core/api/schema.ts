@@ -49,7 +49,15 @@ export class StrictSchema {
     if (keyword === 'required')
       return error.params.requiredProperties.map((name) => ({ pointer: `${instancePath}/${escaped(name)}`, message: 'is required' }));
     if (keyword === 'enum')
-      return [{ pointer: instancePath, message: `must be one of ${error.params.allowedValues.map(String).join(', ')}` }];
+      return [
+        {
+          pointer: instancePath,
+          message: `must be one of ${error.params.allowedValues
+            .map(String)
+            .filter((value) => value !== '')
+            .join(', ')}`,
+        },
+      ];
     const { description, pattern, 'x-form': form = description } = at(this.json, schemaPath);
     // A type with a form describes it in words that follow "must be": in a field of its own, where the description differs.
     const told = pattern !== undefined && typeof form === 'string' ? `must be ${form}` : message;

@@ -51,7 +51,15 @@ const Key = Type.String({ minLength: 1, maxLength: 16_384, description: 'A key, 
 const Selection = Type.Object({
   key: Type.Optional(Key),
   prefix: Type.Optional(Type.String({ minLength: 1, maxLength: 16_384, description: 'How keys begin.' })),
-  tag: Type.Optional(Type.String({ minLength: 1, maxLength: 1024, pattern: String.raw`^[^\s,]+$`, description: 'A tag of responses.' })),
+  tag: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 1024,
+      pattern: String.raw`^[^\s,]+$`,
+      description: 'A tag of responses.',
+      'x-form': 'a tag without spaces and commas',
+    }),
+  ),
   soft: Type.Optional(Type.Enum(['1', 'true', '0', 'false', ''], { description: 'Responses become stale, and are not removed.' })),
 });
 
