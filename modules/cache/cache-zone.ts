@@ -2,15 +2,18 @@ import { copyFile, mkdir, open, rename, rm, type FileHandle } from 'node:fs/prom
 import { basename, dirname, join } from 'node:path';
 import type { Log } from '../../core/contract/log.js';
 import { systemErrorText } from '../../core/contract/system-error.js';
-import type { Holds, Records, Zones } from '../../core/contract/zones.js';
+import type { Holds, RecordFields, Records, Zones } from '../../core/contract/zones.js';
 import type { CacheFigures } from './cache-figures.js';
 import { EntryMemory } from './entry-memory.js';
 import { filePath, type CachePath } from './directives.js';
-import { encodeHead, EntryFile, expired, rewriteHead, type StoredHead } from './entry-file.js';
+import { encodeHead, EntryFile, expired, FIRST_READ, rewriteHead, type StoredHead } from './entry-file.js';
 import type { ZonePurges } from './purges.js';
+import { WaitBudget } from './wait-budget.js';
 
 const FIELDS = ['bytes', 'used', 'uses', 'updating', 'purged', 'variants', 'stamp'] as const;
 type Field = (typeof FIELDS)[number];
+/** The index about a name. */
+export type IndexRecord = RecordFields<Field>;
 const TOTALS = ['stored', 'loaded', 'turn'] as const;
 /** The one record of the totals. */
 const ALL = 'all';
@@ -39,6 +42,7 @@ export class CacheZone {
   readonly #totals: Records<(typeof TOTALS)[number]>;
   readonly holds: Holds;
   #memory: EntryMemory | undefined = undefined;
+  readonly #waits = new WaitBudget();
   #isLoaded = false;
 
   constructor(
@@ -80,19 +84,11 @@ export class CacheZone {
     this.#totals.add(ALL, 'loaded', 1);
   }
 
-  /** Counts a request for a name. @returns how many there were; undefined: the index is full */
-  use(name: string, now: number): number {
-    let uses = 0;
-    this.#index.update(
-      name,
-      (fields) => {
-        uses = ++fields.uses;
-        fields.used = now;
-        return true;
-      },
-      undefined,
-    );
-    return uses;
+  /** Counts a request for a name. */
+  use(name: string, now: number): IndexRecord {
+    const use: Use = { now, record: undefined };
+    this.#index.update(name, counted, use);
+    return use.record as unknown as IndexRecord;
   }
 
   /** Now, as purges see it: to be had before a member is asked for what is to be stored. */
@@ -102,26 +98,24 @@ export class CacheZone {
 
   /**
    * Opens the response stored with a name. Undefined: there is none, or it is that of another key, or was purged; it is stale if it was purged softly.
-   * @throws (rejects) Error of the system
+   * A promise only if the file is large, or the disk slow.
+   * @param known from {@link use}
+   * @throws (and rejects) Error of the system
    */
-  async open(name: string, key: string): Promise<EntryFile | undefined> {
-    const file = await this.#openNamed(name, key);
-    const verdict = file === undefined ? 'valid' : this.purges.verdictOn(file.stored);
-    // The clock was set back: nothing says how old it is.
-    if (verdict === 'valid' && file !== undefined && file.stored.date > Date.now() + CLOCK_STEP) return file.expired(0);
-    if (verdict === 'valid') return file;
-    if (verdict !== 'gone') return file?.expired(verdict);
-    file?.close();
-    await this.remove(name);
-    return undefined;
+  open(name: string, key: string, known = this.#index.get(name)): EntryFile | undefined | Promise<EntryFile | undefined> {
+    if (this.isLoaded && (known?.bytes ?? 0) === 0) return undefined;
+    const copy = this.#memory?.get(name, known?.stamp ?? 0);
+    if (copy?.stored.key === key) return this.#judged(name, EntryFile.ofCopy(copy));
+    const path = filePath(this.path, name);
+    if (known !== undefined && known.bytes > 0 && known.bytes <= FIRST_READ && !this.#waits.isSpent) {
+      const file = this.#waits.run(EntryFile.openNow, path);
+      if (file !== 'damaged') return this.#judged(name, this.#opened(name, key, known, file));
+    }
+    return this.#openElsewhere(name, key, known, path);
   }
 
-  async #openNamed(name: string, key: string): Promise<EntryFile | undefined> {
-    const facts = this.#index.get(name);
-    if (this.isLoaded && (facts?.bytes ?? 0) === 0) return undefined;
-    const copy = this.#memory?.get(name, facts?.stamp ?? 0);
-    if (copy?.stored.key === key) return EntryFile.ofCopy(copy);
-    const path = filePath(this.path, name);
+  /** In another thread. */
+  async #openElsewhere(name: string, key: string, known: IndexRecord | undefined, path: string): Promise<EntryFile | undefined> {
     let file = await EntryFile.open(path);
     // A worker may be writing its new head.
     if (file === 'damaged') file = await EntryFile.open(path);
@@ -130,13 +124,29 @@ export class CacheZone {
       await this.remove(name);
       return undefined;
     }
+    return this.#judged(name, this.#opened(name, key, known, file));
+  }
+
+  /** Undefined: it is that of another key. */
+  #opened(name: string, key: string, known: IndexRecord | undefined, file: EntryFile | undefined): EntryFile | undefined {
     if (file === undefined) this.#removed(name);
     else this.#found(name, file);
     const whole = this.#memory && file?.copy;
-    if (whole !== undefined && facts !== undefined) this.#memory?.offer(name, facts.stamp, facts.uses, whole);
+    if (whole !== undefined && known !== undefined) this.#memory?.offer(name, known.stamp, known.uses, whole);
     if (file === undefined || file.stored.key === key) return file;
     file.close();
     return undefined;
+  }
+
+  /** The file as purges and the clock let it be used. */
+  #judged(name: string, file: EntryFile | undefined): EntryFile | undefined | Promise<undefined> {
+    if (file === undefined) return undefined;
+    const verdict = this.purges.verdictOn(file.stored);
+    // The clock was set back: nothing says how old it is.
+    if (verdict === 'valid') return file.stored.date > Date.now() + CLOCK_STEP ? file.expired(0) : file;
+    if (verdict !== 'gone') return file.expired(verdict);
+    file.close();
+    return this.remove(name).then(() => undefined);
   }
 
   /** One that the loader had not come to. */
@@ -344,6 +354,18 @@ export class CacheZone {
   async #makeFolder(folder: string): Promise<void> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
   }
+}
+
+interface Use {
+  readonly now: number;
+  record: IndexRecord | undefined;
+}
+
+function counted(record: IndexRecord, use: Use): true {
+  record.uses++;
+  record.used = use.now;
+  use.record = record;
+  return true;
 }
 
 /** @returns the bytes of the file */

@@ -80,27 +80,47 @@ export class CachedRequest {
     return this.#lookup.stored;
   }
 
-  /** Before a member is asked. DECLINED: one is. */
-  async lookUp(starter: CachedRequest | undefined): Promise<Result> {
+  /** Before a member is asked. DECLINED: one is. A promise only where something is waited for. */
+  lookUp(starter: CachedRequest | undefined): Result | Promise<Result> {
     const { request, plan, zone } = this;
-    const { conf } = plan;
     request.atEnd(() => this.#leave());
+    if (starter === undefined) this.#terms = plan.rules.terms(request);
     const ready = zone.purges.ready();
+    if (ready === undefined && !plan.rules.readsQueries) return this.#find(starter);
+    return this.#prepare(ready).then(() => this.#find(starter));
+  }
+
+  async #prepare(ready: Promise<unknown> | undefined): Promise<void> {
     if (ready !== undefined) await ready;
-    const isBackground = starter !== undefined;
-    if (!isBackground) this.#terms = plan.rules.terms(request);
-    if (plan.rules.readsQueries) await this.#lookup.findPlace();
-    const uses = zone.use(this.#name, request.startTime);
-    if (isTrue(conf.cache_bypass, request)) {
+    if (this.plan.rules.readsQueries) await this.#lookup.findPlace();
+  }
+
+  #find(starter: CachedRequest | undefined): Result | Promise<Result> {
+    const { request, plan, zone } = this;
+    const known = zone.use(this.#name, request.startTime);
+    if (isTrue(plan.conf.cache_bypass, request)) {
       this.#forwarded = 'bypass';
       this.status = 'BYPASS';
       return this.#toMember();
     }
     this.#forwarded = 'uri-miss';
-    await this.#open();
+    const opening = this.#lookup.open(known);
+    return opening === undefined ? this.#opened(starter, known.uses) : opening.then(() => this.#opened(starter, known.uses));
+  }
+
+  #opened(starter: CachedRequest | undefined, uses: number): Result | Promise<Result> {
     const missing = starter?.missing;
     if (missing !== undefined) return this.#askForPart(missing);
-    if (this.#parts !== undefined) await this.#choosePart(this.#parts, isBackground);
+    const isBackground = starter !== undefined;
+    const choice = this.#parts === undefined || this.#parts.choose(this.#terms, isBackground);
+    if (choice instanceof Promise) return choice.then((isChosen) => this.#chosen(isChosen, isBackground, uses));
+    return this.#chosen(choice, isBackground, uses);
+  }
+
+  /** @param isChosen see {@link PartChoice.choose} */
+  #chosen(isChosen: boolean, isBackground: boolean, uses: number): Result | Promise<Result> {
+    const { conf } = this.plan;
+    if (!isChosen) this.#forwarded = 'partial';
     if (this.stored !== undefined) return this.#withStored(this.stored, isBackground);
     this.status = 'MISS';
     if (this.#terms.onlyIfCached) return NOT_CACHED;
@@ -115,7 +135,7 @@ export class CachedRequest {
     return this.#lookup.name;
   }
 
-  async #withStored(stored: StoredHead, isBackground: boolean): Promise<Result> {
+  #withStored(stored: StoredHead, isBackground: boolean): Result {
     const { request, plan, zone } = this;
     const now = request.startTime;
     if (!isBackground && isUsable(stored, this.#terms, now)) return this.#send(stored.validUntil > now ? 'HIT' : 'STALE');
@@ -153,17 +173,13 @@ export class CachedRequest {
       // After its age the request that all wait for is given up.
       if (!(await zone.holds.whenBelow(this.#name, limit, Math.min(left, age), request.signal)) && age < left) limit++;
       if (request.signal.aborted) return DECLINED;
-      await this.#open();
-      if (this.#parts !== undefined) await this.#choosePart(this.#parts, false);
+      await this.#lookup.open();
+      if (this.#parts !== undefined && !(await this.#parts.choose(this.#terms, false))) this.#forwarded = 'partial';
       if (this.stored !== undefined && isUsable(this.stored, this.#terms, Date.now())) return this.#send('HIT');
       this.#lookup.close();
     }
     this.#isHeld = true;
     return this.#toMember();
-  }
-
-  async #choosePart(parts: PartChoice, isBackground: boolean): Promise<void> {
-    if (!(await parts.choose(this.#terms, isBackground))) this.#forwarded = 'partial';
   }
 
   /** The part that a subrequest asks a member for. */
@@ -184,15 +200,11 @@ export class CachedRequest {
     return DECLINED;
   }
 
-  async #open(): Promise<void> {
-    await this.#lookup.open();
-    if (this.#lookup.isOtherVariant) this.#forwarded = 'vary-miss';
-  }
-
   /** Goes on to a member, which gets no conditions of the client. */
   #toMember(): Result {
     const { request, plan, stored } = this;
     this.#askMember();
+    if (this.#forwarded === 'uri-miss' && this.#lookup.isOtherVariant) this.#forwarded = 'vary-miss';
     const range = request.header('range');
     // A part is stored as well.
     if (

@@ -1,5 +1,5 @@
 /** Files of a cache: a header of our own, then the body. */
-import { close, fstat, open, read, type Stats } from 'node:fs';
+import { close, closeSync, fstat, open, openSync, read, readSync, type Stats } from 'node:fs';
 import { open as openHandle } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { EntryCopy } from './entry-memory.js';
@@ -27,8 +27,9 @@ const At = {
   generation: 76,
   texts: 84,
 } as const;
-/** The first read of a file: for most of them the only one. */
-const FIRST_READ = 16_384;
+/** The first read of a file, in bytes: for most of them the only one. */
+export const FIRST_READ = 16_384;
+const scratch = Buffer.allocUnsafeSlow(FIRST_READ);
 /** A header that claims to be longer is damaged. */
 const LONGEST_HEADER = 1_048_576;
 
@@ -149,7 +150,7 @@ export function expired(stored: StoredHead, purge: number): StoredHead {
 export class EntryFile implements BodySource {
   #isClosed = false;
 
-  /** @param file -1: all of it is in `first` */
+  /** @param file -1: it is closed, and all of it is in `first` */
   private constructor(
     private readonly file: number,
     public stored: StoredHead,
@@ -177,6 +178,30 @@ export class EntryFile implements BodySource {
     }
   }
 
+  /**
+   * Opens a file of at most {@link FIRST_READ} bytes without a switch of threads. `damaged`: it is longer, or cannot be used.
+   * @throws Error of the system
+   */
+  static openNow(this: void, path: string): EntryFile | 'damaged' | undefined {
+    let file: number;
+    try {
+      file = openSync(path, 'r');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      throw error;
+    }
+    try {
+      const bytes = scratch.subarray(0, readSync(file, scratch, 0, FIRST_READ, 0));
+      const stored = decodeHead(bytes);
+      if (stored === undefined || typeof stored === 'number') return 'damaged';
+      const start = bytes.readUInt32LE(At.length);
+      const length = start + stored.bodyLength;
+      return length > bytes.length ? 'damaged' : new EntryFile(-1, stored, Buffer.from(bytes.subarray(0, length)), start);
+    } finally {
+      closeSync(file);
+    }
+  }
+
   static async #read(file: number): Promise<EntryFile | undefined> {
     let bytes = await readStart(file, FIRST_READ);
     let stored = decodeHead(bytes);
@@ -200,7 +225,7 @@ export class EntryFile implements BodySource {
   get copy(): EntryCopy | undefined {
     const { first, stored, start } = this;
     const length = start + stored.bodyLength;
-    return this.file < 0 || length > first.length ? undefined : { stored, bytes: first.subarray(0, length), start };
+    return length > first.length ? undefined : { stored, bytes: first.subarray(0, length), start };
   }
 
   /** The same file, of a response that is not fresh any more. @param purge see {@link expired} */

@@ -1,7 +1,7 @@
 import type { HttpRequest } from '../../core/contract/http.js';
 import type { Log } from '../../core/contract/log.js';
 import { systemErrorText } from '../../core/contract/system-error.js';
-import type { CacheZone } from './cache-zone.js';
+import type { CacheZone, IndexRecord } from './cache-zone.js';
 import type { EntryFile, StoredHead } from './entry-file.js';
 import { digest, variantOf } from './entry-names.js';
 import { findPlace, ownPlace, type EntryPlace } from './query-alias.js';
@@ -42,33 +42,53 @@ export class EntryLookup {
     try {
       this.place = (await findPlace(this.zone, this.key, this.request.args)) ?? this.place;
     } catch (error) {
-      this.#failed(error);
+      this.#logFailure(error);
     }
   }
 
-  /** The stored response for the key, and of a response that varies the one for the fields of the request. */
-  async open(): Promise<void> {
-    const { zone } = this;
-    const { key } = this.place;
+  /**
+   * The stored response for the key, and of a response that varies the one for the fields of the request. A promise only where a file is waited for.
+   * @param known about the key
+   */
+  open(known?: IndexRecord): Promise<void> | undefined {
     this.isOtherVariant = false;
+    this.variantName = this.name;
     try {
-      this.variantName = this.name;
-      this.file = await zone.open(this.name, key);
-      this.seed = this.file?.stored.seed ?? '';
-      const vary = this.file?.stored.vary ?? '';
-      const variant = variantOf(vary, this.request, this.rules);
-      if (this.file !== undefined && this.file.stored.variant !== variant) {
-        this.file.close();
-        this.variantName = this.nameOf(variant);
-        this.isOtherVariant = true;
-        this.file = await zone.open(this.variantName, key);
-        if (this.file !== undefined && this.file.stored.variant !== variant) this.close();
-      }
+      const file = this.zone.open(this.name, this.place.key, known);
+      const rest = file instanceof Promise ? file.then((found) => this.#found(found)) : this.#found(file);
+      return rest?.catch((error: unknown) => this.#failed(error));
     } catch (error) {
       this.#failed(error);
-      this.file = undefined;
+      return undefined;
     }
-    this.stored = this.file?.stored;
+  }
+
+  /** The file for the key. */
+  #found(file: EntryFile | undefined): Promise<void> | undefined {
+    this.seed = file?.stored.seed ?? '';
+    if (file !== undefined) {
+      const variant = variantOf(file.stored.vary, this.request, this.rules);
+      if (file.stored.variant !== variant) {
+        file.close();
+        return this.#openVariant(variant);
+      }
+    }
+    this.#adopt(file);
+    return undefined;
+  }
+
+  async #openVariant(variant: string): Promise<void> {
+    this.variantName = this.nameOf(variant);
+    this.isOtherVariant = true;
+    const file = await this.zone.open(this.variantName, this.place.key);
+    const isIt = file?.stored.variant === variant;
+    if (!isIt) file?.close();
+    this.#adopt(isIt ? file : undefined);
+  }
+
+  #adopt(file: EntryFile | undefined): void {
+    this.file = file;
+    this.stored = file?.stored;
     // The client has left meanwhile.
     if (this.#isOver) this.close();
   }
@@ -97,6 +117,11 @@ export class EntryLookup {
   }
 
   #failed(error: unknown): void {
+    this.#logFailure(error);
+    this.#adopt(undefined);
+  }
+
+  #logFailure(error: unknown): void {
     this.log.write('crit', `cache "${this.zone.name}" cannot be read (${systemErrorText(error)})`, this.request);
   }
 }

@@ -14,6 +14,7 @@ export function randomSeed(): string {
 
 /** Digest of the fields that Vary names. Empty: it names none. */
 export function variantOf(vary: string, request: HttpRequest, rules: CachingRules): string {
+  if (vary === '') return '';
   const names = vary
     .toLowerCase()
     .split(',')

@@ -20,19 +20,25 @@ export class PartChoice {
   ) {}
 
   /** Of a stored part, chooses the bytes that the client wants, and gets the missing ones. @returns false: there is no stored response for it now */
-  async choose(terms: RequestTerms, isBackground: boolean): Promise<boolean> {
+  choose(terms: RequestTerms, isBackground: boolean): boolean | Promise<boolean> {
     const { lookup } = this;
     const { stored } = lookup;
     const part = stored && storedPart(stored);
     if (stored === undefined || part === undefined) return true;
     const wanted = part === 'invalid' ? undefined : wantedSpan(isBackground ? undefined : rangeFor(lookup.request, stored), part.total);
-    if (part !== 'invalid' && wanted !== undefined && (contains(part, wanted) || (await this.#complete(stored, part, wanted, terms)))) {
-      this.wanted = wanted;
-      return true;
+    if (part === 'invalid' || wanted === undefined) return this.#chosen(undefined);
+    if (contains(part, wanted)) return this.#chosen(wanted);
+    return this.#complete(stored, part, wanted, terms).then((isComplete) => this.#chosen(isComplete ? wanted : undefined));
+  }
+
+  #chosen(wanted: ByteSpan | undefined): boolean {
+    if (wanted === undefined) {
+      this.lookup.close();
+      this.lookup.stored = undefined;
+      return false;
     }
-    lookup.close();
-    lookup.stored = undefined;
-    return false;
+    this.wanted = wanted;
+    return true;
   }
 
   /** Has a part joined with the bytes that are missing. @returns false: that is impossible */

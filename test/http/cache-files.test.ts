@@ -15,6 +15,7 @@ import { EntryMemory, type EntryCopy } from '../../modules/cache/entry-memory.js
 import type { CachePath } from '../../modules/cache/directives.js';
 import { addPurge, emptyList, forgetPurges, verdictOn, type Purge, type PurgeKind } from '../../modules/cache/purge-list.js';
 import { Purges, type ZonePurges } from '../../modules/cache/purges.js';
+import { WaitBudget } from '../../modules/cache/wait-budget.js';
 import { get } from '../harness/client.js';
 import { runSrv, startSrv, type Srv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
@@ -140,8 +141,8 @@ const HEAD = {
 };
 const nameOf = (at: number): string => at.toString(16).padStart(32, '0');
 
-/** Stores so many responses of 1000 bytes, one second apart. */
-async function fill({ zone }: Unit, count: number, first = Date.now() - count * 1000): Promise<void> {
+/** Stores so many responses, one second apart. */
+async function fill({ zone }: Unit, count: number, { length = 1000, first = Date.now() - count * 1000 } = {}): Promise<void> {
   for (let at = 0; at < count; at++) {
     const head = { ...HEAD, key: `k${at}`, date: first + at * 1000, head: 'HTTP/1.1 200 \r\n\r\n' };
     await zone.write(
@@ -149,7 +150,7 @@ async function fill({ zone }: Unit, count: number, first = Date.now() - count * 
       zone.moment,
       head,
       (async function* () {
-        yield Buffer.alloc(1000);
+        yield Buffer.alloc(length);
       })(),
     );
   }
@@ -200,6 +201,43 @@ test('an entry of another key with the same name is none', async (t) => {
   t.is(await at.zone.open(nameOf(0), 'other'), undefined);
 });
 
+test('a small response is opened at once, a large one in another thread', async (t) => {
+  const at = unit(t);
+  await fill(at, 1);
+  const small = at.zone.open(nameOf(0), 'k0');
+  t.false(small instanceof Promise);
+  (await small)?.close();
+  await fill(at, 2, { length: 20_000 });
+  const large = at.zone.open(nameOf(1), 'k1');
+  t.true(large instanceof Promise);
+  const file = await large;
+  t.is(file?.length, 20_000);
+  file?.close();
+});
+
+test('files that are waited for too long are opened in another thread for a while', (t) => {
+  let now = 1000;
+  const budget = new WaitBudget(() => now);
+  const take = (ms: number): number => budget.run(() => (now += ms), '');
+  for (let at = 0; at < 1000; at++) take(1);
+  t.false(budget.isSpent, 'short calls do not count');
+  take(15);
+  t.false(budget.isSpent);
+  take(15);
+  t.true(budget.isSpent);
+  now += 150;
+  t.false(budget.isSpent);
+  t.throws(() =>
+    budget.run(() => {
+      now += 60_000;
+      throw new Error('EIO');
+    }, ''),
+  );
+  t.true(budget.isSpent, 'one that fails counts too');
+  now += 10_000;
+  t.false(budget.isSpent);
+});
+
 test('when the index is full, the oldest go with their files', async (t) => {
   const at = unit(t, { keys_zone: { name: 'small', size: 65_536 } });
   await fill(at, 800);
@@ -243,7 +281,7 @@ test('files of what was purged are removed in the background, and then the purge
   await at.manager.sweep(SIGNAL, now);
   t.deepEqual(finished, [now - 100_000]);
   t.deepEqual([list.size, at.zone.entries], [0, 9]);
-  const [soft, fresh] = await Promise.all([2, 3].map((number) => at.zone.open(nameOf(number), `k${number}`)));
+  const [soft, fresh] = await Promise.all([2, 3].map(async (number) => at.zone.open(nameOf(number), `k${number}`)));
   t.is(soft?.stored.validUntil, now - 100_000);
   t.is(fresh?.stored.validUntil, Infinity);
   for (const file of [soft, fresh]) file?.close();
@@ -293,7 +331,7 @@ test('small responses are kept in memory, those requested more often first, and 
 test('a clock that is set back: responses of the future are stale, and purges stay in order', async (t) => {
   const at = unit(t);
   const hour = 3_600_000;
-  await fill(at, 2, Date.now() + hour);
+  await fill(at, 2, { first: Date.now() + hour });
   const file = await at.zone.open(nameOf(0), 'k0');
   t.is(file?.stored.validUntil, 0);
   file?.close();
