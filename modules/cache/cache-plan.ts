@@ -11,6 +11,12 @@ export interface CachePlan {
   readonly stale: ReadonlySet<StaleCase>;
   readonly methods: ReadonlySet<string>;
   readonly key: Template;
+  /** Values of the configuration that each hit needs: a view of it would look for them every time. */
+  readonly name: Template;
+  readonly bypass: CacheConf['cache_bypass'];
+  readonly purge: CacheConf['cache_purge'];
+  readonly maxRangeOffset: number | undefined;
+  readonly showsStatus: boolean;
   /** The configuration has none. */
   readonly isDefaultKey: boolean;
   /** Undefined: the name is none of a cache. */

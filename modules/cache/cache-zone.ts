@@ -6,6 +6,7 @@ import type { Holds, RecordFields, Records, Zones } from '../../core/contract/zo
 import type { CacheFigures } from './cache-figures.js';
 import { EntryMemory } from './entry-memory.js';
 import { filePath, type CachePath } from './directives.js';
+import { RecentDigests } from './entry-names.js';
 import { encodeHead, EntryFile, expired, FIRST_READ, rewriteHead, type StoredHead } from './entry-file.js';
 import type { ZonePurges } from './purges.js';
 import { WaitBudget } from './wait-budget.js';
@@ -43,6 +44,7 @@ export class CacheZone {
   readonly holds: Holds;
   #memory: EntryMemory | undefined = undefined;
   readonly #waits = new WaitBudget();
+  readonly digests = new RecentDigests();
   #isLoaded = false;
 
   constructor(

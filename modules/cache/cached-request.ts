@@ -98,7 +98,7 @@ export class CachedRequest {
   #find(starter: CachedRequest | undefined): Result | Promise<Result> {
     const { request, plan, zone } = this;
     const known = zone.use(this.#name, request.startTime);
-    if (isTrue(plan.conf.cache_bypass, request)) {
+    if (isTrue(plan.bypass, request)) {
       this.#forwarded = 'bypass';
       this.status = 'BYPASS';
       return this.#toMember();
@@ -289,7 +289,7 @@ export class CachedRequest {
 
   /** The text for Cache-Status; empty: the configuration does not want it, or there is nothing to say. */
   get cacheStatus(): string {
-    if (!this.plan.conf.cache_status || (this.#forwarded !== undefined && this.#askedAt === 0)) return '';
+    if (!this.plan.showsStatus || (this.#forwarded !== undefined && this.#askedAt === 0)) return '';
     const freshFor = this.#freshUntil - Date.now();
     return cacheStatusField({ forwarded: this.#forwarded, memberStatus: this.#memberStatus, isStored: this.#isStoring, freshFor });
   }

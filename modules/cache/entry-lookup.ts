@@ -29,7 +29,7 @@ export class EntryLookup {
     readonly key: string,
     readonly log: Log,
   ) {
-    this.place = ownPlace(key);
+    this.place = ownPlace(key, zone.digests.of(key));
     this.variantName = this.place.name;
   }
 

@@ -24,8 +24,8 @@ function ruleKey(key: string): string {
 }
 
 /** The place for a key without a rule. */
-export function ownPlace(key: string): EntryPlace {
-  return { key, name: digest(key), rule: '' };
+export function ownPlace(key: string, name = digest(key)): EntryPlace {
+  return { key, name, rule: '' };
 }
 
 /** True if the part of a key after its question mark is the query, and nothing that has to count. */

@@ -123,7 +123,7 @@ export class HttpCache implements HttpModule {
   }
 
   #lookUp(request: HttpRequest, call: MemberCall, plan: CachePlan): Result | Promise<Result> {
-    const name = plan.conf.cache.of(request);
+    const name = plan.name.of(request);
     if (name === '' || name === 'off') return DECLINED;
     const zone = plan.zone(name);
     if (zone === undefined) {
@@ -131,12 +131,12 @@ export class HttpCache implements HttpModule {
       return 500;
     }
     const key = keyOf(plan, request, call);
-    if (isTrue(plan.conf.cache_purge, request)) return this.#purge(plan, zone, key);
+    if (isTrue(plan.purge, request)) return this.#purge(plan, zone, key);
     if (plan.rules.invalidates && isUnsafe(request.method)) {
       request.set(INVALIDATION, new Invalidation(request, call.target, key, (one) => purgeKey(zone, one), this.log));
       return DECLINED;
     }
-    if (!plan.methods.has(request.method) || isFat(request) || beginsTooLate(request, plan.conf.cache_max_range_offset)) return DECLINED;
+    if (!plan.methods.has(request.method) || isFat(request) || beginsTooLate(request, plan.maxRangeOffset)) return DECLINED;
     CachedRequest.leave(request);
     const cached = new CachedRequest(request, call, plan, zone, key, this.log);
     const { parent } = request;
@@ -255,6 +255,11 @@ function planOf(scope: CacheScope, prefix: (typeof PREFIXES)[number], declared: 
     methods: new Set(['GET', 'HEAD', ...conf.cache_methods.methods]),
     key,
     isDefaultKey: key.constant === undefined && scope.lines(`${prefix}_cache_key`).length === 0,
+    name: conf.cache,
+    bypass: conf.cache_bypass,
+    purge: conf.cache_purge,
+    maxRangeOffset: conf.cache_max_range_offset,
+    showsStatus: conf.cache_status,
     zone: (name) => declared.get(name),
   };
 }
@@ -281,8 +286,9 @@ function statusOf(word: string, fail: (message: string) => never): number | 'any
 
 /** A slice has a key of its own, also where the directive does not name it. */
 function keyOf(plan: CachePlan, request: HttpRequest, call: MemberCall): string {
-  const [text, range] = [plan.isDefaultKey ? defaultKey(plan, request, call) : plan.key.of(request), sliceRange(request)];
-  return text.includes(range) ? text : `${text} ${range}`;
+  const text = plan.isDefaultKey ? defaultKey(plan, request, call) : plan.key.of(request);
+  const range = sliceRange(request);
+  return range === '' || text.includes(range) ? text : `${text} ${range}`;
 }
 
 /**
