@@ -5,6 +5,7 @@ import { systemErrorText } from '../../core/contract/system-error.js';
 import type { Holds, RecordFields, Records, Zones } from '../../core/contract/zones.js';
 import type { CacheFigures } from './cache-figures.js';
 import { EntryMemory } from './entry-memory.js';
+import { HeadMemory } from './head-memory.js';
 import { filePath, type CachePath } from './directives.js';
 import { RecentDigests } from './entry-names.js';
 import { encodeHead, EntryFile, expired, FIRST_READ, rewriteHead, type StoredHead } from './entry-file.js';
@@ -45,6 +46,7 @@ export class CacheZone {
   #memory: EntryMemory | undefined = undefined;
   readonly #waits = new WaitBudget();
   readonly digests = new RecentDigests();
+  readonly #heads = new HeadMemory();
   #isLoaded = false;
 
   constructor(
@@ -110,7 +112,7 @@ export class CacheZone {
     if (copy?.stored.key === key) return this.#judged(name, EntryFile.ofCopy(copy));
     const path = filePath(this.path, name);
     if (known !== undefined && known.bytes > 0 && known.bytes <= FIRST_READ && !this.#waits.isSpent) {
-      const file = this.#waits.run(EntryFile.openNow, path);
+      const file = this.#waits.run(EntryFile.openNow, path, name, this.#heads);
       if (file !== 'damaged') return this.#judged(name, this.#opened(name, key, known, file));
     }
     return this.#openElsewhere(name, key, known, path);

@@ -3,6 +3,7 @@ import { close, closeSync, fstat, open, openSync, read, readSync, type Stats } f
 import { open as openHandle } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { EntryCopy } from './entry-memory.js';
+import type { HeadMemory } from './head-memory.js';
 import type { BodySource } from '../../core/contract/http.js';
 
 // Descriptors and not handles: an unclosed handle ends the process.
@@ -182,7 +183,7 @@ export class EntryFile implements BodySource {
    * Opens a file of at most {@link FIRST_READ} bytes without a switch of threads. `damaged`: it is longer, or cannot be used.
    * @throws Error of the system
    */
-  static openNow(this: void, path: string): EntryFile | 'damaged' | undefined {
+  static openNow(this: void, path: string, name: string, heads: HeadMemory): EntryFile | 'damaged' | undefined {
     let file: number;
     try {
       file = openSync(path, 'r');
@@ -192,9 +193,11 @@ export class EntryFile implements BodySource {
     }
     try {
       const bytes = scratch.subarray(0, readSync(file, scratch, 0, FIRST_READ, 0));
-      const stored = decodeHead(bytes);
+      const known = heads.find(name, bytes);
+      const stored = known ?? decodeHead(bytes);
       if (stored === undefined || typeof stored === 'number') return 'damaged';
       const start = bytes.readUInt32LE(At.length);
+      if (known === undefined) heads.keep(name, bytes.subarray(0, start), stored);
       const length = start + stored.bodyLength;
       return length > bytes.length ? 'damaged' : new EntryFile(-1, stored, Buffer.from(bytes.subarray(0, length)), start);
     } finally {

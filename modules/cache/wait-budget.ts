@@ -22,10 +22,10 @@ export class WaitBudget {
   }
 
   /** Counts how long a call takes. */
-  run<T>(call: (path: string) => T, path: string): T {
+  run<A extends readonly unknown[], T>(call: (...args: A) => T, ...args: A): T {
     const start = this.clock();
     try {
-      return call(path);
+      return call(...args);
     } finally {
       this.#took(start);
     }

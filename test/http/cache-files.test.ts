@@ -1,4 +1,5 @@
 /** Files of a cache: over restarts, damaged ones, folders that cannot be used, and what is removed. */
+import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +12,7 @@ import { FakeZones } from '../../testing/zones.js';
 import { CacheFigures } from '../../modules/cache/cache-figures.js';
 import { CacheManager } from '../../modules/cache/cache-manager.js';
 import { CacheZone } from '../../modules/cache/cache-zone.js';
+import type { StoredHead } from '../../modules/cache/entry-file.js';
 import { EntryMemory, type EntryCopy } from '../../modules/cache/entry-memory.js';
 import type { CachePath } from '../../modules/cache/directives.js';
 import { addPurge, emptyList, forgetPurges, verdictOn, type Purge, type PurgeKind } from '../../modules/cache/purge-list.js';
@@ -215,10 +217,25 @@ test('a small response is opened at once, a large one in another thread', async 
   file?.close();
 });
 
+test('a head that is another one now is decoded again', async (t) => {
+  const at = unit(t);
+  await fill(at, 1);
+  const headNow = async (): Promise<StoredHead | undefined> => {
+    const file = await at.zone.open(nameOf(0), 'k0');
+    file?.close();
+    return file?.stored;
+  };
+  const first = await headNow();
+  t.is(await headNow(), first, 'the same head is not decoded twice');
+  assert(first !== undefined);
+  await at.zone.renew(nameOf(0), first, { ...first, validUntil: 5 });
+  t.is((await headNow())?.validUntil, 5);
+});
+
 test('files that are waited for too long are opened in another thread for a while', (t) => {
   let now = 1000;
   const budget = new WaitBudget(() => now);
-  const take = (ms: number): number => budget.run(() => (now += ms), '');
+  const take = (ms: number): number => budget.run(() => (now += ms));
   for (let at = 0; at < 1000; at++) take(1);
   t.false(budget.isSpent, 'short calls do not count');
   take(15);
@@ -231,7 +248,7 @@ test('files that are waited for too long are opened in another thread for a whil
     budget.run(() => {
       now += 60_000;
       throw new Error('EIO');
-    }, ''),
+    }),
   );
   t.true(budget.isSpent, 'one that fails counts too');
   now += 10_000;
