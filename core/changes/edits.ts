@@ -18,6 +18,8 @@ export interface ResolvedEdit {
   readonly operations: readonly TreeOperation[];
   /** Of an `add` that brings something back: where it stood. */
   readonly address?: string;
+  /** Part of a rollback. */
+  readonly goesBack?: boolean;
 }
 
 export interface EditSurroundings {

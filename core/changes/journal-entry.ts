@@ -79,6 +79,24 @@ export class JournalEntry {
     else if (edit.op === 'remove' && old !== undefined) this.#remove(old);
     if (old?.block !== undefined || now?.block !== undefined) this.#after.forget();
     if (line !== undefined) this.#noteLines(line, first);
+    if (edit.goesBack === true) this.#settle(edit.id);
+  }
+
+  /** A block that a rollback has made as the file has it needs no rows: neither for itself nor for what is in it. */
+  #settle(id: number): void {
+    const { before, after } = this.change;
+    const tree = after.byId(id) === undefined ? before : after;
+    for (const { id: outer } of tree.pathOf(id).slice(0, -1)) {
+      const block = after.byId(outer);
+      if (block === undefined) return;
+      const address = this.#after.of(outer);
+      const known = this.store.overlay.get(address);
+      if (known?.op !== 'replace' || known.was === undefined || !saysTheSame(exactDirective(block), known.was, block)) continue;
+      this.#forgetBelow(block, address);
+      this.store.overlay.delete(address);
+      this.#after.forget();
+      return;
+    }
   }
 
   /** Notes how the lines around a change were ordered. @param first of the changes that are about the line */

@@ -41,9 +41,11 @@ function wantedPlaces(changes: readonly AddressChange[]) {
   for (const { address, before, after, next, lines } of changes) {
     // How a block was says how all in it was.
     if (isWithinAny(address, places)) {
+      const known = places.get(address);
+      if (known !== undefined && !isWithinAny(parentAddress(address), places)) places.set(address, { ...known, last: after });
       if (after === undefined && places.has(address) && !nexts.has(address)) nexts.set(address, next ?? '');
     } else if (lines === undefined) {
-      places.set(address, { address, text: before, steps: stepsIn(address) });
+      places.set(address, { address, text: before, last: after, steps: stepsIn(address) });
       if (after === undefined) nexts.set(address, next ?? '');
     } else if (lines !== true && !lists.has(parentAddress(address))) lists.set(parentAddress(address), lines);
   }
@@ -67,6 +69,8 @@ interface WantedPlace {
   readonly address: string;
   /** Undefined: there was nothing. */
   readonly text: string | undefined;
+  /** How it was after the changes of it, before one of a whole block around it. */
+  readonly last: string | undefined;
   readonly steps: readonly string[];
   /** Address of what stood after it; undefined: it was the last one, or did not go. */
   readonly next?: string;
@@ -95,6 +99,9 @@ function previousOf(kept: readonly (Directive | undefined)[]): readonly (number 
 function inFrontOf(place = Infinity): number {
   return Number.isInteger(place) ? place - 0.5 : place;
 }
+
+/** Key at the end of an address. */
+const KEYED = /@(\d+)$/;
 
 /** Goes back address by address, on trees that have what came before. */
 class Rollback {
@@ -134,12 +141,19 @@ class Rollback {
   /** By address: the directive there, and the one after it. */
   #idsOf(places: readonly WantedPlace[]): Map<string, number> {
     const ids = new Map<string, number>();
-    for (const { address, steps, next } of places) {
+    /** By the address of a block: the lines in it by their texts. */
+    const texts: Record<string, Map<string, Directive[]>> = {};
+    for (const { address, steps, next, last } of places) {
       const parent = this.#blockAt(steps.slice(0, -1));
       for (const at of [address, next]) {
         const found = at === undefined || ids.has(at) ? undefined : parent && this.#childAt(parent, at);
         if (at !== undefined && found !== undefined) ids.set(at, found.id);
       }
+      if (parent === undefined || last === undefined || ids.has(address) || !KEYED.test(steps.at(-1) ?? '')) continue;
+      // A line of a block that was restored as a whole has another key.
+      const equals = (texts[parent.address] ??= Map.groupBy(parent.block, (line) => exactDirective(line))).get(last);
+      const same = equals?.shift();
+      if (same !== undefined) ids.set(address, same.id);
     }
     return ids;
   }
@@ -194,7 +208,7 @@ class Rollback {
   }
 
   #add(parent: BlockAt, address: string, text: string, next: number | undefined): number {
-    const key = /@(\d+)$/.exec(stepsIn(address).at(-1) ?? '')?.[1];
+    const key = KEYED.exec(stepsIn(address).at(-1) ?? '')?.[1];
     const parsed: DirectiveData = {
       ...parseDirective(text, this.around.ids, this.around.file),
       ...(key !== undefined && { key: Number(key) }),
@@ -224,7 +238,7 @@ class Rollback {
     if (owner !== undefined) for (const operation of edit.operations) owner.operations.push(operation);
     else {
       if (edit.op !== 'remove') this.#owners.set(edit.id, this.edits.length);
-      this.edits.push({ ...edit, operations: [...edit.operations] });
+      this.edits.push({ ...edit, operations: [...edit.operations], goesBack: true });
     }
   }
 

@@ -53,3 +53,26 @@ test('a file upstream that is changed, also in its members, and changed back', a
   t.deepEqual(await drift(again), []);
   t.deepEqual(await lists(again), before);
 });
+
+test('rollbacks step by step over the change of an upstream with a member of the API', async (t) => {
+  const node = await startNode(t, OPTIONS);
+  const call = async (method: string, path: string, body: object): Promise<void> => {
+    const { status, body: text } = await node.call(method, path, body);
+    t.true(status < 300, text);
+  };
+  const drift = async (): Promise<unknown> => ((await node.call('GET', '/config/drift')).json as { diff: unknown }).diff;
+  const version = async (): Promise<string> => ((await node.call('GET', '/history')).headers.etag ?? '').replaceAll('"', '');
+  const before = await node.list('first');
+  const start = await version();
+  await call('POST', '/upstream_api/http/upstreams/first/servers/', { server: '10.0.0.1' });
+  const withMember = await version();
+  const after = await node.list('first');
+  await call('PATCH', '/dyn_ups/first?force=1', { upstream_body: 'zone first 256k; least_conn;' });
+  await call('POST', `/history/${withMember}/rollback`, {});
+  t.deepEqual(await node.list('first'), after);
+  for (let round = 0; round < 3; round++) {
+    await call('POST', `/history/${start}/rollback`, {});
+    t.deepEqual(await drift(), [], String(round));
+    t.deepEqual(await node.list('first'), before, String(round));
+  }
+});
