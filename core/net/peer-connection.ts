@@ -95,9 +95,9 @@ export class PeerConnection implements Timed {
     });
   }
 
-  /** The body that follows is large: reads get memory that may be kept. */
-  wantOwnBuffers(): void {
-    this.memory.limit(Infinity);
+  /** The body that follows is large: reads get memory that may be kept. @param most bytes of a read */
+  wantOwnBuffers(most: number): void {
+    this.memory.limit(most);
     this.memory.useOwn(true);
   }
 

@@ -7,6 +7,7 @@ import type { MemberAttempt } from '../../contract/member-attempt.js';
 import type { AttemptObserver } from '../../run/attempt-observer.js';
 import type { AttemptFacts } from '../request/upstream-trace.js';
 import type { Request } from '../request/request.js';
+import { sizeFor } from '../request/template-size.js';
 import type { MemberRoute } from './member-route.js';
 import type { MemberReader, MemberStream, MemberTarget } from './member-stream.js';
 import type { MemberRequestHead } from './request-feed.js';
@@ -14,6 +15,10 @@ import { hostOfName, type TlsClient } from '../../net/tls-client.js';
 
 /** Most bytes of the read that brings the head of a response over HTTP/2. */
 const FIRST_READ = 16_384;
+/** Bytes that the head of a response may need, however low the rate is. */
+const LEAST_FIRST_READ = 4096;
+/** Reads of a body with a rate for each second: what comes with one may be more than the rate allows. */
+const READS_A_SECOND = 8;
 
 /**
  * One attempt at a member: the stream it is made over, and what came of it, for `$upstream_*` and logs. Times in milliseconds, -1: it
@@ -102,6 +107,7 @@ export class Attempt implements AttemptFacts, MemberAttempt {
     const { plan, headLimits } = route;
     const { request } = exchange;
     this.requestSent = false;
+    const bodyRead = readSizeFor(request, plan.buffering);
     const target: MemberTarget = {
       context: request.context,
       upstream: this.group,
@@ -114,9 +120,11 @@ export class Attempt implements AttemptFacts, MemberAttempt {
       version: plan.version === '1.0' ? '1.0' : '1.1',
       headLimits,
       // What comes with the head has to be held if the client's windows are closed, for each of many streams.
-      firstRead: request.stream.room === Infinity ? Infinity : FIRST_READ,
+      firstRead: Math.min(request.stream.room === Infinity ? Infinity : FIRST_READ, Math.max(bodyRead, LEAST_FIRST_READ)),
+      bodyRead,
     };
-    return (this.stream = route.streams.open(target, mayReuse, exchange));
+    // The memory of the next read of a kept connection was chosen when it was last read: it may be too large for a low rate.
+    return (this.stream = route.streams.open(target, mayReuse && bodyRead === Infinity, exchange));
   }
 
   /** Gives up a kept connection that the peer had closed already; the request goes to the same peer once more, and counts there again. */
@@ -192,4 +200,10 @@ function sourceFor(request: Request, bind: Template): string {
   if (source === '' || parseSource(source) !== undefined) return source;
   request.context.log.write('error', `invalid local address "${source}"`, request);
   return '';
+}
+
+/** Most bytes of a read of the body: more would pass at once, whatever proxy_limit_rate is. */
+function readSizeFor(request: Request, { enabled, limitRate }: MemberRoute['plan']['buffering']): number {
+  const rate = !enabled || limitRate === undefined ? 0 : sizeFor(request, limitRate);
+  return rate === 0 ? Infinity : Math.max(Math.ceil(rate / READS_A_SECOND), 1);
 }

@@ -28,6 +28,8 @@ export interface MemberTarget {
   readonly headLimits: HeadLimits;
   /** Most bytes of the read that brings the head of the response. */
   readonly firstRead: number;
+  /** Most bytes of a read of the body after that (proxy_limit_rate). */
+  readonly bodyRead: number;
 }
 
 /** Makes the streams of one protocol, and has the pool of their connections. */

@@ -120,7 +120,7 @@ export class Http1Codec implements MemberCodec, ChunkSink {
       if (!stream.begin(kind === BODY_LENGTH ? contentLength : LENGTH_UNKNOWN, inHand)) return;
       this.#kind = kind;
       if (kind === BODY_CHUNKED) (this.#decoder ??= new ChunkedDecoder(true)).reset();
-      stream.connection.wantOwnBuffers();
+      stream.connection.wantOwnBuffers(stream.target.bodyRead);
       if (inHand > 0) this.#readBody(input, bodyStart);
     }
   }
