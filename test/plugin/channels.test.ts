@@ -52,6 +52,8 @@ test('a channel is the same in every worker, in one that starts later too, and e
     const bodies = await Promise.all(Array.from({ length: 12 }, async () => (await get(port, '/')).body));
     return [...new Set(bodies)];
   };
+  // Workers serve before the main thread has the channel, and what they tell it then is lost.
+  await waitFor('the first list', async () => (await shown()).join() === '');
   const items = Array.from({ length: 40 }, (_, at) => `i${at}`);
   await Promise.all(items.map((item) => get(port, `/add?item=${item}`)));
   const [all = ''] = await waitFor('the same list everywhere', async () => {

@@ -49,7 +49,8 @@ test('counters and gauges of a module are exact over the workers, also when one 
   const port = srv.port('web');
   await Promise.all(Array.from({ length: 30 }, () => get(port, '/hit')));
   const read = async (): Promise<string> => (await get(port, '/read')).body;
-  t.is(await read(), '[["counting_busy",0],["counting_hits_total",30]]');
+  // A request ends after its client has the response.
+  await waitFor('the end of all', async () => (await read()) === '[["counting_busy",0],["counting_hits_total",30]]');
   const client = await connectRaw(t, port);
   client.send('GET /crash HTTP/1.1\r\nHost: a\r\n\r\n');
   await waitFor('the end of the worker', () => client.closed);
@@ -92,7 +93,8 @@ test('metrics end with what the configuration names, and with their module', asy
   const port = srv.port('web');
   const read = async (): Promise<string> => (await get(port, '/read')).body;
   for (const path of ['/one', '/two', '/two', '/hit']) await get(port, path);
-  t.is(await read(), ['counting_busy 0', 'counting_hits_total 1', zone('one', 1), zone('two', 2)].sort().join(', '));
+  const all = ['counting_busy 0', 'counting_hits_total 1', zone('one', 1), zone('two', 2)].sort().join(', ');
+  await waitFor('all figures', async () => (await read()) === all);
   await srv.configure(conf('', zones(['two', 'three'])));
   srv.signal('SIGHUP');
   await srv.waitForLog(/reconfigured/);
