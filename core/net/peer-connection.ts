@@ -151,7 +151,6 @@ export class PeerConnection implements Timed {
   close(): void {
     this.user = undefined;
     this.context.timers.forget(this);
-    if (this.#hasPlace) this.context.admission.memberClosed();
     this.memory.abandon();
     this.socket.destroy();
   }
