@@ -1,5 +1,6 @@
 import type { Command } from './command.js';
 import { CACHE } from './commands/cache.js';
+import { CAPTCHA } from './commands/captcha.js';
 import { CERTIFICATES } from './commands/certificates.js';
 import { CONFIGURATION, SETTINGS } from './commands/configuration.js';
 import { HEALTH } from './commands/health.js';
@@ -22,6 +23,7 @@ export const COMMANDS: readonly Command[] = [
   ...SETTINGS,
   ...KEY_VALUE,
   ...CACHE,
+  ...CAPTCHA,
   ...CONFIGURATION,
   ...OBSERVE,
 ];

@@ -1,4 +1,5 @@
 import test from 'ava';
+import { run } from '../../core/ctl/main.js';
 import { get } from '../harness/client.js';
 import { challenged, jsonChallenge, post, solve, SOLUTION } from '../http/captcha-client.js';
 import { errorOf } from './api-client.js';
@@ -9,6 +10,7 @@ const shared = sharedNode({
   controlMain: 'load_module modules/srv_http_captcha_api_module.so; load_module modules/srv_http_dyn_captcha_module.so;',
   http: 'captcha_zone $arg_k zone=one:1m; captcha_zone $arg_k zone=two:64k;',
   server: `location /dynamic { stub_status; }
+    location /ctl { stub_status; }
     location /figures { captcha on; captcha_limit_rate two 2; stub_status; }`,
 });
 
@@ -76,4 +78,30 @@ test('/v1/captcha: figures of each zone', async (t) => {
   );
   t.true(zones[1]!.verified >= 3);
   t.like(zones[1], { size: 65_536, keys: 1, evicted: 0, challenged: 1, right: 1, wrong: 1, rejected: 1 });
+});
+
+test('srvctl captcha: figures of zones, settings of a location', async (t) => {
+  const node = await shared();
+  const port = node.srv.port('web');
+  const ctl = async (...argv: readonly string[]): Promise<string> => {
+    let output = '';
+    const print = (text: string): void => void (output += text);
+    const env = { HOME: '/nonexistent', SRVCTL_SERVER: `http://127.0.0.1:${node.srv.port('api')}/api` };
+    const code = await run(argv, { env, version: '0', color: false, stdout: print, stderr: print });
+    return `${code} ${output}`;
+  };
+  const place = [`127.0.0.1:${port}`, '/ctl'];
+  t.regex(await ctl('captcha', 'list'), /^0 ZONE +KEYS +EVICTED .*\none +.*\ntwo /);
+  t.is(await ctl('captcha', 'set', ...place, '--on', '--zone', 'one', '--rate', '2', '--mode', 'image'), '0 ');
+  t.is((await jsonChallenge(port, '/ctl?k=ctl')).mode, 'image');
+  t.is(await ctl('captcha', 'set', ...place, '--off'), '0 ');
+  t.is((await get(port, '/ctl?k=ctl')).status, 200);
+  t.is(await ctl('captcha', 'set', ...place, '--on'), '0 ');
+  await challenged(port, '/ctl?k=ctl');
+  t.is(await ctl('captcha', 'reset', ...place), '0 ');
+  t.is((await get(port, '/ctl?k=ctl')).status, 200);
+  t.regex(await ctl('captcha', 'set', ...place, '--zone', 'one'), /^2 .*--zone and --rate/);
+  t.regex(await ctl('captcha', 'set', ...place, '--on', '--off'), /^2 .*contradict/);
+  t.regex(await ctl('captcha', 'set', ...place), /^2 .*nothing to change/);
+  t.regex(await ctl('captcha', 'set', place[0]!, '/none', '--off'), /^3 /);
 });
