@@ -208,6 +208,11 @@ export const ERROR_CODES = {
     meaning: 'The target was removed by a concurrent change, or changes of other nodes came first again and again.',
     remedy: 'GET the current state and try again.',
   },
+  ClusterKeyMissing: {
+    status: 409,
+    meaning: 'The change has a private key, and changes travel to other nodes unencrypted; nothing was changed.',
+    remedy: 'Set `cluster_key_file` on all nodes, with the same key.',
+  },
   VersionMismatch: {
     status: 412,
     meaning: 'A precondition of `If-Match` or `If-None-Match` failed.',

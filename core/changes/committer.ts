@@ -43,8 +43,8 @@ export interface Plan {
   readonly versions: readonly PlannedVersion[];
 }
 
-/** Node that made a change, and the time (epoch milliseconds). */
-type Making = Pick<LogEntry<unknown>, 'node' | 'at'>;
+/** Node that made changes, the time (epoch milliseconds), and the mark of the last one (see {@link LogVersion.mark}; 0: it has none). */
+type Making = Pick<LogEntry<unknown>, 'node' | 'at'> & { readonly mark: number };
 
 /** A change that is in the log: the version of each of the planned ones, and the node that made them. */
 interface Decided {
@@ -58,8 +58,8 @@ export class Committer {
   #tx = 0;
 
   constructor(private readonly options: TransactionOptions) {
-    const { epoch, version: number } = options.store;
-    this.#version = { epoch, number };
+    const { epoch, version: number, mark } = options.store;
+    this.#version = placeOf(epoch, number, mark);
   }
 
   /** Of the current configuration. */
@@ -74,8 +74,8 @@ export class Committer {
 
   /** The version of a start: a new one, unless other nodes count versions as well. */
   begin(): number {
-    const { epoch, number } = this.#version;
-    if (!this.options.commitLog.isShared) this.#version = { epoch, number: number + 1 };
+    const { number } = this.#version;
+    if (!this.options.commitLog.isShared) this.#version = { ...this.#version, number: number + 1 };
     return this.version;
   }
 
@@ -94,9 +94,9 @@ export class Committer {
   }
 
   /** Carries out an entry of the log: it is decided already. @throws as {@link carryOut} */
-  async follow(plan: Plan, { number, node, at }: LogEntry<ChangeContent>): Promise<void> {
+  async follow(plan: Plan, { number, node, at, mark = 0 }: LogEntry<ChangeContent>): Promise<void> {
     await this.#carryOut(plan, (commit) => {
-      this.#keep(plan.versions, [number], { node, at });
+      this.#keep(plan.versions, [number], { node, at, mark });
       commit({ numbers: [number], node });
     });
   }
@@ -114,6 +114,7 @@ export class Committer {
         keep();
         if (store.epoch !== version.epoch) store.epoch = version.epoch;
         store.version = version.number;
+        store.mark = version.mark ?? 0;
       });
       this.#version = version;
       commit({ numbers: plan.versions.map(() => version.number), node: nodeName() });
@@ -175,9 +176,9 @@ export class Committer {
     const entries = [...changes].map(({ content }) => ({ ...making, content }));
     let isDecided = false;
     try {
-      await commitLog.append(entries, this.#version, (numbers) => {
+      await commitLog.append(entries, this.#version, (numbers, appended) => {
         isDecided = true;
-        this.#keep([...changes], numbers, making);
+        this.#keep([...changes], numbers, { ...making, mark: appended?.mark ?? 0 });
         commit(decided);
       });
     } catch (error) {
@@ -187,7 +188,7 @@ export class Committer {
   }
 
   /** Writes changes into the store, under their numbers. */
-  #keep(versions: readonly PlannedVersion[], numbers: readonly number[], { node, at }: Making): void {
+  #keep(versions: readonly PlannedVersion[], numbers: readonly number[], { node, at, mark }: Making): void {
     const { store } = this.options;
     const last = numbers.at(-1) ?? this.version;
     this.#write(versions, () => {
@@ -198,8 +199,9 @@ export class Committer {
         store.history.add({ version: number, at, node, origin, actor, message, changes: text });
       }
       store.version = last;
+      if (mark !== store.mark) store.mark = mark;
     });
-    this.#version = { epoch: this.#version.epoch, number: last };
+    this.#version = placeOf(this.#version.epoch, last, mark);
   }
 
   /** A reload among several nodes: the version stays. */
@@ -227,5 +229,6 @@ export class Committer {
   }
 }
 
+const placeOf = (epoch: number, number: number, mark: number): LogVersion => ({ epoch, number, ...(mark !== 0 && { mark }) });
 const isChange = ({ operations, keeps }: PlannedVersion): boolean => operations.length > 0 || keeps;
 const isReload = ({ origin }: PlannedVersion): boolean => origin === RELOAD;

@@ -126,7 +126,8 @@ export class LogFollower<Content, State> {
   async #restore(): Promise<true> {
     const { log, applied, restore } = this.options;
     const [snapshot, { epoch, number, mark }] = [await log.snapshot(), applied()];
-    const isOther = (version: LogVersion): boolean => version.epoch !== epoch || version.number > number || version.mark !== mark;
+    const isOther = (version: LogVersion): boolean =>
+      version.epoch !== epoch || version.number > number || (version.mark ?? 0) !== (mark ?? 0);
     await this.#applyOrStop(snapshot?.version.number ?? number + 1, async () => {
       const isNews = snapshot !== undefined && isOther(snapshot.version);
       if (!isNews) throw new Error('the log has neither the entry nor a snapshot after it');

@@ -8,8 +8,7 @@
  *
  * A node knows number and mark of the last change that it has: a server that has lost changes, and got others of the same number, is noticed.
  */
-import { createHash } from 'node:crypto';
-import type { RedisScript } from '../contract/redis.js';
+import { script } from './redis-script.js';
 
 /** Format of the data. Another one is not touched. */
 export const FORMAT = '1';
@@ -18,17 +17,6 @@ export const MOST_CHANGES = 100_000;
 export const MOST_BYTES = 64 * 1024 ** 2;
 /** Changes of other nodes that the response to a write may carry. */
 const MOST_BEFORE = 256;
-
-/** The hash is made at its first use: node:crypto takes 12 ms of the start of a server without Redis. */
-function script(text: string): RedisScript {
-  let hash: string | undefined;
-  return {
-    text,
-    get hash() {
-      return (hash ??= createHash('sha1').update(text).digest('hex'));
-    },
-  };
-}
 
 const CHECK_FORMAT = `
 local meta = redis.call('HMGET', KEYS[1], 'format', 'epoch', 'version', 'mark', 'bytes')

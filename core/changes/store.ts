@@ -163,6 +163,15 @@ export class Store {
     this.#tables.counters.put('epoch', value);
   }
 
+  /** Random number of the last change of the configuration, see `LogVersion.mark`; 0: it has none. */
+  get mark(): number {
+    return this.#tables.counter('mark');
+  }
+
+  set mark(value: number) {
+    this.#tables.counters.put('mark', value);
+  }
+
   /** Version of the key-value pairs: that of the pair that was written last, or later if pairs were deleted since. */
   get pairVersion(): number {
     return this.#tables.counter('pair_version');

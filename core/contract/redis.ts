@@ -77,6 +77,15 @@ export interface RedisConnection {
   watch(changed: (status: RedisStatus) => void): () => void;
 }
 
+/** `cluster_changes`: changes of the configuration are those of several nodes. */
+export interface ClusterChanges {
+  readonly connection: RedisConnection;
+  /** Content of `cluster_key_file`: changes are encrypted with it. Undefined: they are not. */
+  readonly secret: string | undefined;
+  /** Replicas that must have a change, and milliseconds until they do; undefined: none. */
+  readonly wait: { readonly replicas: number; readonly timeout: number } | undefined;
+}
+
 /**
  * The Redis servers of this node: service of `srv_redis_module`. Connections exist from the `start` of modules on; one that is asked for before is
  * away until then.
@@ -85,4 +94,6 @@ export abstract class Redis {
   static readonly service = 'srv.redis';
   /** The connection of a `redis` block: the same object also after its settings have changed. Without such a block it is away. */
   abstract connection(name: string): RedisConnection;
+  /** The order of changes of several nodes, with its current settings. Undefined: this node changes its configuration alone. */
+  abstract readonly changes: ClusterChanges | undefined;
 }

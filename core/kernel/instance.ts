@@ -18,7 +18,7 @@ import type { InstanceOptions } from './instance-options.js';
 import { moduleCode } from './module-code.js';
 import { discardModules, ModuleTurnover } from './module-turnover.js';
 import { isCurrent, runModule } from './running-module.js';
-import { RunningModules, type RunModule } from './running-modules.js';
+import { RunningModules, type RunModule, type ServiceType } from './running-modules.js';
 import { InstanceInfo } from './server-info.js';
 import { Services } from './services.js';
 import { readSettings, type KernelSettings } from './settings.js';
@@ -214,6 +214,19 @@ export class Instance {
    */
   start(): Promise<void> {
     return this.#turnover.start(this.#inForce?.modules);
+  }
+
+  /**
+   * Starts the module that provides a service before the others.
+   * @returns the service; undefined: no module provides it
+   * @throws ConfigErrors when it fails
+   */
+  async startProvider<T extends object>(type: ServiceType<T>): Promise<T | undefined> {
+    const modules = this.#inForce?.modules;
+    const service = modules?.optionalService(type);
+    const module = service && [...(modules ?? [])].find(({ instance }) => instance === service);
+    if (modules !== undefined && module !== undefined) await this.#turnover.startEarly(module, modules);
+    return service;
   }
 
   /** Takes nothing new, and resolves when the work at hand is done or its time is over. */

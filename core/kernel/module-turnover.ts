@@ -31,6 +31,11 @@ export class ModuleTurnover {
     for (const module of modules ?? []) await this.#start(module, modules, undefined);
   }
 
+  /** Starts one of the first modules before the others. @throws ConfigErrors when it fails */
+  startEarly(module: RunningModule, modules: RunningModules): Promise<void> {
+    return this.#start(module, modules, undefined);
+  }
+
   /**
    * Starts the modules that a change adds, if the current ones are started.
    * @throws ConfigErrors when one of them fails; those before it are stopped then

@@ -30,6 +30,9 @@ import { VariableDefiner } from './module-variables.js';
 import type { ModuleSet } from './module-set.js';
 import type { RunningModule } from './running-module.js';
 
+/** Abstract class of a service that a module provides. */
+export type ServiceType<T> = (abstract new () => T) & { readonly service: string };
+
 /** Where relative paths are, and where it is logged what modules throw. */
 interface Surroundings {
   readonly role: ServerInfo['role'];
@@ -105,10 +108,15 @@ export class RunningModules implements ModulesInForce {
   }
 
   /** A service of a module. @throws Error when no module provides it */
-  service<T extends object>({ service }: (abstract new () => T) & { readonly service: string }): T {
-    const found = this.#services.find(service);
-    if (found === undefined) throw new Error(`no module provides the service "${service}"`);
-    return found as T;
+  service<T extends object>(type: ServiceType<T>): T {
+    const found = this.optionalService(type);
+    if (found === undefined) throw new Error(`no module provides the service "${type.service}"`);
+    return found;
+  }
+
+  /** As {@link service}. Undefined: no module provides it. */
+  optionalService<T extends object>({ service }: ServiceType<T>): T | undefined {
+    return this.#services.find(service) as T | undefined;
   }
 
   /** All of them come with srv. */

@@ -29,7 +29,7 @@ import { readConfiguration } from '../kernel/read-configuration.js';
 import { readSettings } from '../kernel/settings.js';
 import { EventLog } from '../contract/events.js';
 import { ConfigurationHistory } from '../contract/history.js';
-import { Redis } from '../contract/redis.js';
+import { Redis, type ClusterChanges } from '../contract/redis.js';
 import { ServerInfo } from '../contract/server-info.js';
 import { ServerStatus } from '../contract/server-status.js';
 import { KeyValue } from '../contract/key-value.js';
@@ -65,6 +65,8 @@ export class Master {
   readonly #channels = new MasterChannels((channel, data) => this.#tellWorkers(channel, data));
   readonly #status: MasterStatus;
   #store: Store | undefined;
+  /** Name of the `redis` block that has the order of changes. */
+  #sharedName: string | undefined;
   #changes: Changes | undefined;
   readonly #identity: ProcessFiles;
   #running = false;
@@ -177,12 +179,15 @@ export class Master {
     log.write('notice', `OS: ${type()} ${release()}`);
     applyProcessSettings(main, log);
     this.#control.guard();
+    const keepJournal = (): Promise<void> =>
+      commitJournal().catch((error: unknown) => {
+        throw explained(error, main.data_folder);
+      });
+    // A node serves what the other nodes have, as far as it can know that.
+    const joinsFirst = (await this.#share()) && this.#takeover === undefined;
+    if (joinsFirst) await keepJournal();
     await this.#workers.start(this.#supply.count(), () => this.#takeover?.catchUp());
-    try {
-      await commitJournal();
-    } catch (error) {
-      throw explained(error, main.data_folder);
-    }
+    if (!joinsFirst) await keepJournal();
     if (this.#takeover !== undefined) {
       await this.options.parent?.releaseWorkers(this.#workers.size);
       await this.options.takesOver?.();
@@ -198,6 +203,20 @@ export class Master {
     this.#events.publish('server.started', { srv: installation.version, version: this.#queue.version });
     if (!this.ending) await this.#followHelpers();
     this.#started.resolve();
+  }
+
+  /** True: changes of the configuration are those of several nodes. */
+  async #share(): Promise<boolean> {
+    const first = this.#clusterChanges;
+    if (first === undefined) return false;
+    await this.#instance.startProvider(Redis);
+    this.#changes?.share(() => ({ ...(this.#clusterChanges ?? first), connection: first.connection }));
+    this.#sharedName = first.connection.name;
+    return true;
+  }
+
+  get #clusterChanges(): ClusterChanges | undefined {
+    return this.#instance.modules.optionalService(Redis)?.changes;
   }
 
   /** Brings the configuration file into force as it is now. If it cannot, everything stays as it was and the reasons are logged. */
@@ -219,6 +238,8 @@ export class Master {
     try {
       await this.#queue.reload(() => checkWithHelpers(readConfiguration(source, ids), this.#instance));
       this.#status.reloaded();
+      if (this.#clusterChanges?.connection.name !== this.#sharedName)
+        log.write('warn', '"cluster_changes" takes effect with the next start');
       if (this.ending) return 'srv: [error] the server is ending\n';
       this.#limitOldRequests(timeout);
       const failures = await this.#workers.resize(this.#supply.count(), timeout);

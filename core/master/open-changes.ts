@@ -1,9 +1,13 @@
 import { tellOfChange, tellOfNode } from '../changes/change-event.js';
 import { StoredHistory } from '../changes/configuration-history.js';
 import { MasterKeyValue } from '../changes/key-value.js';
-import type { RedisConnection } from '../contract/redis.js';
+import type { ClusterChanges, RedisConnection } from '../contract/redis.js';
+import type { ChangeContent } from '../changes/change-content.js';
+import { ChosenLog } from '../changes/chosen-log.js';
+import { RedisChangeLog } from '../changes/redis-change-log.js';
 import { RedisPairLog } from '../changes/redis-pair-log.js';
 import { StoreLog } from '../changes/store-log.js';
+import type { StoreState } from '../changes/store-state.js';
 import type { TransactionOptions } from '../changes/transaction-options.js';
 import { TransactionQueue } from '../changes/transactions.js';
 import type { Events } from '../contract/events.js';
@@ -19,11 +23,14 @@ export interface Changes {
   readonly transactions: TransactionQueue;
   readonly history: StoredHistory;
   readonly keyValue: MasterKeyValue;
+  /** From the start on, the configuration is that of several nodes. Before it is followed. */
+  share(changes: () => ClusterChanges): void;
 }
 
 export function openChanges({ events, redis, ...options }: ChangesOptions): Changes {
   const { store, log } = options;
-  const commitLog = new StoreLog();
+  const own = new StoreLog();
+  const commitLog = new ChosenLog<ChangeContent, StoreState>(own);
   const transactions = new TransactionQueue({
     ...options,
     commitLog,
@@ -32,9 +39,10 @@ export function openChanges({ events, redis, ...options }: ChangesOptions): Chan
   });
   const keyValue = new MasterKeyValue({
     ...options,
-    commitLog,
+    commitLog: own,
     redisLog: ({ name, wait }) => new RedisPairLog({ connection: redis(name), nodeName: options.nodeName, log, wait }),
     onNode: (status) => tellOfNode(events, log, 'key-value', status),
   });
-  return { transactions, history: new StoredHistory(store, transactions), keyValue };
+  const share = (changes: () => ClusterChanges): void => commitLog.choose(new RedisChangeLog({ changes, nodeName: options.nodeName, log }));
+  return { transactions, history: new StoredHistory(store, transactions), keyValue, share };
 }

@@ -134,9 +134,21 @@ function place(url: string): Places {
 }
 
 function password(path: string): string {
+  const content = secretOf(path);
+  if (content === '') throw new ArgError(`"${path}" is empty`);
+  return content;
+}
+
+/** Content of `cluster_key_file`. @throws ArgError */
+export function clusterSecret(path: string): string {
+  const content = secretOf(path);
+  if (content.length < 32) throw new ArgError(`"${path}" has fewer than 32 characters`, `openssl rand -hex 32 > ${path}`);
+  return content;
+}
+
+function secretOf(path: string): string {
   const content = contentOf(path).replace(/\r?\n$/, '');
   if ((statSync(path).mode & 0o077) !== 0) throw new ArgError(`others may read "${path}"`, `chmod 600 ${path}`);
-  if (content === '') throw new ArgError(`"${path}" is empty`);
   return content;
 }
 

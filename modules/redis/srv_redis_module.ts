@@ -1,13 +1,13 @@
-import { text } from '../../core/contract/args.js';
+import { choice, confPath, number, text, time } from '../../core/contract/args.js';
 import { Events } from '../../core/contract/events.js';
 import { Log } from '../../core/contract/log.js';
 import { coreModule, type MainScope } from '../../core/contract/manifest.js';
-import { Redis, type RedisConnection, type RedisStatus } from '../../core/contract/redis.js';
+import { Redis, type ClusterChanges, type RedisConnection, type RedisStatus } from '../../core/contract/redis.js';
 import type { Resource } from '../../core/contract/resource.js';
 import { ServerInfo } from '../../core/contract/server-info.js';
 import { ArgError, directive } from '../../core/contract/spec.js';
 import { BlockConnection } from './redis-connection.js';
-import { blockDirectives, placeOf, redisSettings, type RedisSettings } from './redis-settings.js';
+import { blockDirectives, clusterSecret, placeOf, redisSettings, type RedisSettings } from './redis-settings.js';
 
 const directives = {
   redis: directive({
@@ -18,15 +18,34 @@ const directives = {
     identity: ({ args }) => args[0]?.text ?? '',
     doc: 'Connections to Redis, under a name that other directives use. The main thread has them; requests never wait for Redis.',
   }),
+  cluster_changes: directive({
+    in: ['main'],
+    args: { store: choice('redis'), name: text('name') },
+    doc: 'Changes of the configuration through the API are those of all nodes of the cluster. Redis has their order. Changes with the next start.',
+  }),
+  cluster_key_file: directive({
+    in: ['main'],
+    args: confPath(),
+    doc: 'File with the key that changes are encrypted with on their way to other nodes (AES-256-GCM): 32 characters or more, mode 0600. Without it changes with private keys are rejected.',
+  }),
+  cluster_wait: directive({
+    in: ['main'],
+    args: { replicas: number({ min: 1 }), timeout: time() },
+    doc: 'Replicas of Redis that must have a change, and the longest time until they do; otherwise the response is 503.',
+  }),
 };
 
 type Blocks = ReadonlyMap<string, RedisSettings>;
+
+/** Values of the `cluster_` directives. */
+type ClusterSettings = Pick<ClusterChanges, 'secret' | 'wait'> & { readonly name: string };
 
 /** Connections of the main thread to Redis, for the features that share state between nodes. */
 @coreModule({ name: 'srv_redis_module', api: 1, plane: 'data', directives, provides: [Redis] })
 export class RedisModule extends Redis {
   readonly #connections = new Map<string, BlockConnection>();
   #blocks: Blocks = new Map();
+  #cluster: ClusterSettings | undefined;
   #isStarted = false;
 
   constructor(
@@ -39,6 +58,10 @@ export class RedisModule extends Redis {
 
   connection(name: string): RedisConnection {
     return this.#connection(name);
+  }
+
+  get changes(): ClusterChanges | undefined {
+    return this.#cluster && { ...this.#cluster, connection: this.#connection(this.#cluster.name) };
   }
 
   /** Files are read again with each reload; a connection whose settings are the same stays. */
@@ -55,7 +78,30 @@ export class RedisModule extends Redis {
         scope.fail(`redis "${name}": ${error.message}`, lines[at], error.hint);
       }
     });
-    return { commit: () => this.#apply(blocks) };
+    const cluster = this.#clusterOf(scope, blocks);
+    const commit = (): void => {
+      this.#cluster = cluster;
+      this.#apply(blocks);
+    };
+    return { commit };
+  }
+
+  #clusterOf(scope: MainScope<typeof directives>, blocks: Blocks): ClusterSettings | undefined {
+    const { cluster_changes: changes, cluster_key_file: file, cluster_wait: wait } = scope.conf;
+    if (changes === undefined) return undefined;
+    const { name } = changes;
+    const [line] = scope.lines('cluster_changes');
+    const settings = blocks.get(name);
+    if (settings === undefined) scope.fail(`unknown redis "${name}"`, line, `write redis ${name} { … }`);
+    if (scope.lines('cluster_name').length === 0) scope.fail('"cluster_changes" requires "cluster_name"', line);
+    if (settings.isCluster && wait !== undefined)
+      scope.fail('"cluster_wait" is not supported with "cluster on"', scope.lines('cluster_wait')[0]);
+    try {
+      return { name, wait, secret: file === undefined ? undefined : clusterSecret(file) };
+    } catch (error) {
+      if (!(error instanceof ArgError)) throw error;
+      return scope.fail(error.message, scope.lines('cluster_key_file')[0], error.hint);
+    }
   }
 
   start(role: ServerInfo['role']): void {

@@ -210,8 +210,8 @@ testRedis('redis-server: keys of another program and another format are not touc
 testRedis('redis-server: the rights in the documentation suffice', async (t) => {
   const server = await RedisServer.start(t, '--requirepass', 'all');
   const rights =
-    '+@connection -@dangerous +time +evalsha +eval +del +exists +hdel +hget +hmget +hscan +hset +persist +pexpire +rename +set +wait';
-  const streams = '+xadd +xdel +xrange +xread';
+    '+@connection -@dangerous +time +evalsha +eval +del +exists +hdel +hget +hgetall +hmget +hscan +hset +persist +pexpire +rename +set +wait';
+  const streams = '+xadd +xdel +xrange +xread +xtrim';
   const admin = new BlockConnection('admin');
   t.teardown(() => admin.close('end'));
   admin.open(redisSettings(server.port, { password: 'all' }), 'c');

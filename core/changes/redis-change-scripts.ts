@@ -1,0 +1,121 @@
+/**
+ * The scripts of the configuration of several nodes in Redis: each is one step for all nodes. Their keys:
+ *
+ * - `…config`: a hash: `format`; `epoch`, the time at which the log began; `version`, number of the last change; `mark`, a random number that
+ *   the last change has; `snapshot`, version of the snapshot; `bytes`, of the changes after it.
+ * - `…config:changes`: a stream: a change has the id `NUMBER-1` and the fields n (node), a (its time), m (mark) and c (content).
+ * - `…config:news`: a short stream that nodes wait at: it has an entry for each append and each request for a snapshot (w: of this version).
+ * - `…config:snapshot`: a hash: `place` (epoch, number and mark), `count` and the pieces of a state, `PLACE:0` and so on.
+ * - `…config:offers`: a hash: epoch and number of the nodes that could begin the log.
+ */
+import { script } from './redis-script.js';
+
+/** Format of the data. Another one is not touched. */
+export const FORMAT = '1';
+/** Changes that stay in the stream when a snapshot has them. */
+const SPARE = 64;
+
+const CHECK = `
+local meta = redis.call('HMGET', KEYS[1], 'format', 'epoch', 'version', 'mark', 'bytes', 'snapshot')
+if not meta[1] then
+  if redis.call('EXISTS', KEYS[1], KEYS[2]) > 0 then return {'foreign'} end
+  return {'empty'}
+end
+if meta[1] ~= ARGV[1] then return {'format', meta[1]} end
+local version = tonumber(meta[3])
+local base = tonumber(ARGV[3])
+local function markOf(number)
+  if number == version then return meta[4] end
+  local entry = redis.call('XRANGE', KEYS[2], number .. '-1', number .. '-1')
+  return #entry == 1 and entry[1][2][6]
+end
+`;
+
+/**
+ * Changes after one. KEYS: config, changes. ARGV: format, epoch, number and mark of the last known change, most changes.
+ * @returns `ok` and the changes; `snapshot`: some are not there any more; `lost`, version and mark: Redis has lost the known change; `other`: it is of
+ * another log; `empty`; `foreign`: keys of another program; `format` and the other format
+ */
+export const LOOK = script(`${CHECK}
+if meta[2] ~= ARGV[2] then return {'other'} end
+if version < base then return {'lost', meta[3], meta[4]} end
+local known = markOf(base)
+if not known then return {'snapshot'} end
+if known ~= ARGV[4] then return {'lost', meta[3], meta[4]} end
+return {'ok', redis.call('XRANGE', KEYS[2], (base + 1) .. '-1', '+', 'COUNT', ARGV[5])}
+`);
+
+/**
+ * Makes changes, all or none. KEYS: config, changes, news. ARGV: format, epoch, number and mark of the last known change, latest time by the clock of
+ * Redis, node, its time, then mark and content of each change.
+ * @returns `ok`, the number of the last one, how many and how many bytes follow the snapshot; `conflict`: another change follows the known one; `late`; or
+ * as {@link LOOK}
+ */
+export const APPEND = script(`${CHECK}
+if meta[2] ~= ARGV[2] or version ~= base or meta[4] ~= ARGV[4] then return {'conflict'} end
+local time = redis.call('TIME')
+if time[1] * 1000 + math.floor(time[2] / 1000) > tonumber(ARGV[5]) then return {'late'} end
+local bytes = tonumber(meta[5])
+for at = 8, #ARGV, 2 do
+  version = version + 1
+  bytes = bytes + #ARGV[at + 1]
+  redis.call('XADD', KEYS[2], version .. '-1', 'n', ARGV[6], 'a', ARGV[7], 'm', ARGV[at], 'c', ARGV[at + 1])
+end
+redis.call('HSET', KEYS[1], 'version', version, 'mark', ARGV[#ARGV - 1], 'bytes', bytes)
+redis.call('XADD', KEYS[3], 'MAXLEN', '~', 10, '*', 'v', version)
+return {'ok', version, version - tonumber(meta[6]), bytes}
+`);
+
+/**
+ * Begins a log: an empty one, or one in the place of a log that has lost its last changes. KEYS: config, changes, news, snapshot, offers, snapshot of this
+ * node. ARGV: format, epoch and number that this node has, number and mark of the snapshot, node, epoch, version and mark of the log that is
+ * replaced (empty: there is none).
+ * @returns `ok` and the epoch; `exists`; `later`: another node has later changes
+ */
+export const BEGIN = script(`
+local meta = redis.call('HMGET', KEYS[1], 'epoch', 'version', 'mark')
+local function reject(status)
+  redis.call('DEL', KEYS[6])
+  return {status}
+end
+if ARGV[7] == '' then
+  if redis.call('EXISTS', KEYS[1], KEYS[2], KEYS[4]) > 0 then return reject('exists') end
+elseif meta[1] ~= ARGV[7] or meta[2] ~= ARGV[8] or meta[3] ~= ARGV[9] then
+  return reject('exists')
+end
+local offers = redis.call('HGETALL', KEYS[5])
+for at = 2, #offers, 2 do
+  local epoch, number = string.match(offers[at], '^(%d+) (%d+)$')
+  epoch, number = tonumber(epoch), tonumber(number)
+  local mine = tonumber(ARGV[2])
+  if epoch > mine or epoch == mine and number > tonumber(ARGV[3]) then return reject('later') end
+end
+local epoch = math.max(tonumber(redis.call('TIME')[1]), (tonumber(ARGV[7]) or 0) + 1)
+local place = string.format('%.0f %s %s', epoch, ARGV[4], ARGV[5])
+redis.call('RENAME', KEYS[6], KEYS[4])
+redis.call('PERSIST', KEYS[4])
+redis.call('HSET', KEYS[4], 'place', place)
+redis.call('DEL', KEYS[2], KEYS[5])
+redis.call('HSET', KEYS[1], 'format', ARGV[1], 'epoch', epoch, 'version', ARGV[4], 'mark', ARGV[5], 'bytes', 0, 'snapshot', ARGV[4])
+redis.call('XADD', KEYS[2], ARGV[4] .. '-1', 'n', ARGV[6], 'a', 0, 'm', ARGV[5], 'c', '')
+redis.call('XADD', KEYS[3], 'MAXLEN', '~', 10, '*', 'v', ARGV[4])
+return {'ok', tostring(epoch)}
+`);
+
+/**
+ * Replaces the snapshot with a later one. KEYS: config, changes, news, snapshot, offers, snapshot of this node. ARGV: as
+ * {@link LOOK}, of the snapshot.
+ * @returns `ok`; `old`: there is a later one, or the log has another change there; or as {@link LOOK}
+ */
+export const SAVE = script(`${CHECK}
+if meta[2] ~= ARGV[2] or version < base or tonumber(meta[6]) >= base or markOf(base) ~= ARGV[4] then
+  redis.call('DEL', KEYS[6])
+  return {'old'}
+end
+redis.call('RENAME', KEYS[6], KEYS[4])
+redis.call('PERSIST', KEYS[4])
+redis.call('HSET', KEYS[4], 'place', ARGV[2] .. ' ' .. ARGV[3] .. ' ' .. ARGV[4])
+redis.call('HSET', KEYS[1], 'snapshot', ARGV[3], 'bytes', 0)
+redis.call('XTRIM', KEYS[2], 'MINID', math.max(1, base - ${SPARE}) .. '-1')
+return {'ok'}
+`);

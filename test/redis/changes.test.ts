@@ -1,0 +1,122 @@
+/** The configuration of several nodes over a real Redis. */
+import type { ExecutionContext } from 'ava';
+import { RedisServer, testRedis } from '../harness/redis.js';
+import { waitFor } from '../harness/wait.js';
+import { add, find } from '../control/fake-master.js';
+import { ChangesNode, same, type ChangesNodeOptions } from './changes-node.js';
+
+type Three = [ChangesNode, ChangesNode, ChangesNode];
+
+async function startNodes(t: ExecutionContext, names: string, { port }: RedisServer, options: ChangesNodeOptions = {}): Promise<Three> {
+  const nodes: ChangesNode[] = [];
+  for (const name of names) nodes.push(await ChangesNode.start(t, name, port, options));
+  return nodes as unknown as Three;
+}
+
+const KEY = '-----BEGIN PRIVATE KEY-----\\nAAAA\\n-----END PRIVATE KEY-----';
+
+const withKey = ({ master }: ChangesNode): Promise<unknown> =>
+  master.transactions.apply((root) => [{ op: 'add', parent: find(root, 'location', '/x'), text: `allow "${KEY}";` }]);
+
+testRedis('redis-server: nodes go through the same versions, whichever of them changes the configuration', async (t) => {
+  const server = await RedisServer.start(t);
+  const nodes = await startNodes(t, 'abc', server);
+  const [a, b, c] = nodes;
+  await a.add('10.0.0.3:80');
+  await same(t, nodes);
+  await Promise.all(nodes.flatMap((node, n) => Array.from({ length: 8 }, (_, i) => node.add(`10.0.${n}.${10 + i}:80`))));
+  await same(t, nodes);
+  t.is(b.members.length, 27);
+  t.is(new Set(c.members.map((member) => member.split('@')[1])).size, 27);
+  t.deepEqual(
+    nodes.map(({ status }) => status.version.number),
+    Array.from({ length: 3 }, () => a.status.version.number),
+  );
+  const history = c.master.store.history.last(30);
+  t.deepEqual([...new Set(history.map(({ node }) => node))].toSorted(), ['a', 'b', 'c']);
+});
+
+testRedis('redis-server: of changes of two nodes with one condition, one wins', async (t) => {
+  const server = await RedisServer.start(t);
+  const nodes = await startNodes(t, 'ab', server);
+  const [a] = nodes;
+  for (let round = 0; round < 5; round++) {
+    const ifMatch = `"${a.status.version.number}"`;
+    await same(t, nodes);
+    const calls = nodes.map(({ master, name }) =>
+      master.transactions.together(
+        [(time) => master.transactions.apply(add(`server 10.${name === 'a' ? 1 : 2}.0.${round}:80;`), time).then((value) => ({ value }))],
+        { dryRun: false, requestId: name, ifMatch },
+      ),
+    );
+    const results = await Promise.allSettled(calls);
+    t.deepEqual(results.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
+    t.like(results.find((result) => result.status === 'rejected')?.reason, { status: 412 });
+  }
+  await same(t, nodes);
+});
+
+testRedis('redis-server: away, changes are 503; back, nothing that was acknowledged is lost; emptied, the nodes put it back', async (t) => {
+  const server = await RedisServer.start(t, '--appendonly', 'yes');
+  const nodes = await startNodes(t, 'ab', server);
+  const [a, b] = nodes;
+  await a.add('10.0.0.3:80');
+  await server.kill();
+  await waitFor('both know', () => nodes.every(({ status }) => status.state === 'behind'));
+  t.like(await t.throwsAsync(a.add('10.0.0.4:80')), { status: 503, code: 'StoreUnavailable' });
+  await server.start();
+  await Promise.all(nodes.map((node) => node.inSync()));
+  await same(t, nodes);
+  await b.add('10.0.0.5:80');
+  await same(t, nodes);
+  await server.cli('FLUSHALL');
+  await waitFor('a change', () =>
+    a.add('10.0.0.6:80').then(
+      () => true,
+      () => false,
+    ),
+  );
+  await same(t, nodes);
+  t.deepEqual(
+    b.members.map((member) => member.split('@')[0]),
+    ['10.0.0.1:80', '10.0.0.2:80', '10.0.0.3:80', '10.0.0.5:80', '10.0.0.6:80'],
+  );
+});
+
+testRedis('redis-server: a node that joins, or was away for long, has the snapshot and what follows it', async (t) => {
+  const server = await RedisServer.start(t);
+  const nodes = await startNodes(t, 'ab', server);
+  const [a, b] = nodes;
+  await b.add('10.0.0.3:80');
+  await same(t, nodes);
+  await b.end();
+  for (let n = 0; n < 220; n++) await a.add(`10.1.${n}.1:80`);
+  await waitFor('a snapshot', async () => /\$\d+\r\n[1-9]\d+/.test(await server.cli('HGET', '{srv:c}:config', 'snapshot')));
+  await waitFor('a trimmed stream', async () => Number((await server.cli('XLEN', '{srv:c}:config:changes')).slice(1)) < 150);
+  const again = await ChangesNode.start(t, 'b', server.port, { folder: b.folder });
+  const c = await ChangesNode.start(t, 'c', server.port);
+  await same(t, [a, again, c]);
+  t.is(c.members.length, 223);
+  await c.add('10.0.0.9:80');
+  await same(t, [a, again, c]);
+});
+
+testRedis('redis-server: private keys travel with cluster_key_file only, encrypted', async (t) => {
+  const server = await RedisServer.start(t);
+  const secret = 'a secret of the cluster with forty letters';
+  const [plain] = await startNodes(t, 'p', server);
+  t.like(await t.throwsAsync(withKey(plain)), { status: 409, code: 'ClusterKeyMissing' });
+  t.notRegex(plain.master.printed(), /PRIVATE/);
+  await plain.end();
+  await server.cli('FLUSHALL');
+  const nodes = await startNodes(t, 'ab', server, { secret });
+  await withKey(nodes[0]);
+  await same(t, nodes);
+  t.regex(nodes[1].master.printed(), /PRIVATE/);
+  t.notRegex(await server.cli('XRANGE', '{srv:c}:config:changes', '-', '+'), /PRIVATE|allow/);
+  const other = await ChangesNode.start(t, 'c', server.port);
+  t.is(other.status.state, 'diverged');
+  t.regex(other.status.reason ?? '', /set "cluster_key_file", with the same key/);
+  const wrong = await ChangesNode.start(t, 'd', server.port, { secret: `${secret}!` });
+  t.regex(wrong.status.reason ?? '', /encrypted with another key/);
+});

@@ -1,0 +1,55 @@
+/** Whole nodes with one configuration. */
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ExecutionContext } from 'ava';
+import { startNode, upstreams, type Node } from '../control/node.js';
+import { httpBackend } from '../harness/backends.js';
+import { RedisServer, testRedis } from '../harness/redis.js';
+import { tempFolder } from '../harness/temp.js';
+import { waitFor } from '../harness/wait.js';
+
+function node(t: ExecutionContext, name: string, { port }: RedisServer, more = ''): Promise<Node> {
+  const main = `load_module modules/srv_redis_module.js; node_name ${name}; cluster_name shop;
+    redis main { url redis://127.0.0.1:${port}; } cluster_changes redis main; ${more}`;
+  return startNode(t, { main, workers: 1, http: upstreams('demo') });
+}
+
+testRedis('redis-server: a change by the API of one node is in the traffic of the others; all respond 503 without Redis', async (t) => {
+  const server = await RedisServer.start(t, '--appendonly', 'yes');
+  const backend = await httpBackend(t, (_, response) => response.end('hello'));
+  const [a, b] = await Promise.all([node(t, 'a', server), node(t, 'b', server)]);
+  const member = `127.0.0.1:${backend.port}`;
+  const added = await a.upstreams('POST', '/demo/servers/', { server: member });
+  t.is(added.status, 201, JSON.stringify(added.json));
+  await waitFor('the other node', async () => (await b.web()).body === 'hello');
+  t.deepEqual(await a.list(), await b.list());
+
+  await server.kill();
+  await b.srv.waitForLog(/configuration: changes of other nodes cannot be read, serving version \d+/);
+  const rejected = await b.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:9' });
+  t.is(rejected.status, 503);
+  t.truthy(rejected.headers['retry-after']);
+  t.like((rejected.json as { error: unknown }).error, { code: 'StoreUnavailable' });
+  t.is((await b.web()).body, 'hello');
+  // A node that starts serves its last copy.
+  const c = await node(t, 'c', server);
+  await c.srv.waitForLog(/configuration: changes of other nodes cannot be read/);
+
+  await server.start();
+  await waitFor('changes', async () => (await c.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:9' })).status === 201);
+  await waitFor('the same members', async () => JSON.stringify(await b.list()) === JSON.stringify(await c.list()));
+  t.true((await c.list()).some((one) => one.endsWith(member)));
+});
+
+testRedis('redis-server: a node has the changes of the others before it serves', async (t) => {
+  const server = await RedisServer.start(t);
+  const backend = await httpBackend(t, (_, response) => response.end('hello'));
+  const key = join(tempFolder(t), 'cluster.key');
+  writeFileSync(key, `${'k'.repeat(64)}\n`);
+  chmodSync(key, 0o600);
+  const a = await node(t, 'a', server, `cluster_key_file ${key};`);
+  t.is((await a.upstreams('POST', '/demo/servers/', { server: `127.0.0.1:${backend.port}` })).status, 201);
+  const b = await node(t, 'b', server, `cluster_key_file ${key};`);
+  t.is((await b.web()).body, 'hello');
+  t.true(b.srv.log().indexOf('in sync') < b.srv.log().indexOf('start worker'), b.srv.log());
+});
