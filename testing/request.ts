@@ -96,6 +96,7 @@ export class FakeRequest implements HttpRequest {
   readonly upstream = new FakeHeaders();
   readonly scope: Scope;
   readonly defaultType: string;
+  readonly bytesReceived = 0;
   readonly bytesSent = 0;
   readonly bodyBytesSent = 0;
   /** Arguments of {@link send}. */

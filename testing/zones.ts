@@ -1,6 +1,8 @@
 /** Shared memory for unit tests: that of a server with one worker, without the server. */
 import type { ZoneSize } from '../core/contract/args.js';
 import { Zones, type Holds, type RecordOptions, type Records } from '../core/contract/zones.js';
+import type { FigureTable } from '../core/contract/figures.js';
+import { SharedFigures } from '../core/zone/figures.js';
 import { ZoneHolds } from '../core/zone/holds.js';
 import { ZoneRecords } from '../core/zone/records.js';
 import { Zone } from '../core/zone/zone.js';
@@ -28,6 +30,10 @@ export class FakeZones extends Zones {
 
   holds(zone: ZoneSize): Holds {
     return ZoneHolds.open(this.#zone(zone), 0, 1) ?? tooSmall(zone);
+  }
+
+  figures(zone: ZoneSize): FigureTable {
+    return SharedFigures.open(this.#zone(zone), 0, 1, this) ?? tooSmall(zone);
   }
 
   #zone({ name, size }: ZoneSize): Zone {

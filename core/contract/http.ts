@@ -320,6 +320,8 @@ export interface HttpRequest {
   readonly scope: Scope;
   /** Content type of a response that has none of its own: by the extension of the path (types), else default_type. */
   readonly defaultType: string;
+  /** Bytes of the request that have been received: head and body (`$request_length`). */
+  readonly bytesReceived: number;
   /** Bytes sent to the client: all, and without the head. */
   readonly bytesSent: number;
   readonly bodyBytesSent: number;

@@ -1,5 +1,6 @@
 /** Shared memory for modules: what every worker sees and changes, exact over all of them. */
 import type { ZoneSize } from './args.js';
+import type { FigureTable } from './figures.js';
 
 /** One record: its numbers, and its strings of bytes (latin1, as requests have them), by the names of its fields. */
 export type RecordFields<F extends string, S extends string = never> = Record<F, number> & Record<S, string>;
@@ -100,4 +101,6 @@ export abstract class Zones {
   abstract records<F extends string, S extends string = never>(zone: ZoneSize, options: RecordOptions<F, S>): Records<F, S>;
   /** Counts of what is held in a zone. For `compile`. @throws RangeError if the zone is too small for its table */
   abstract holds(zone: ZoneSize): Holds;
+  /** Rows of figures in a zone. For `compile`; in each thread the same object for a zone. @throws RangeError if the zone is too small for its table */
+  abstract figures(zone: ZoneSize): FigureTable;
 }

@@ -30,7 +30,7 @@ const GETTERS: Readonly<Record<string, VariableGetter>> = {
   request_id: (request) => request.requestId,
   request_body: own((request) => request.body?.stored?.store.whole?.latin1Slice() || undefined),
   request_body_file: own((request) => request.body?.stored?.store.path || undefined),
-  request_length: own((request) => String(request.headLength + (request.body?.taken ?? 0))),
+  request_length: own((request) => String(request.bytesReceived)),
   request_time: own((request) => seconds(Math.max(Date.now() - request.startTime, 0))),
   server_protocol: ofHead((request) => request.protocol),
   http2: own((request) => (request.protocol !== 'HTTP/2.0' ? '' : request.connection.secure ? 'h2' : 'h2c')),

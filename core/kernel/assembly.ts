@@ -52,6 +52,7 @@ import type { Instance } from './instance.js';
 import { LogSettings } from './log-settings.js';
 import { MainScopes } from './main-scopes.js';
 import { MemberEvents } from './member-events.js';
+import { FamilySources } from './module-families.js';
 import { ModuleZones } from './module-zones.js';
 import { stackOf } from '../contract/thrown.js';
 
@@ -219,6 +220,7 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
   if (role !== 'worker') services.provide(Explainer, new HttpExplainer(context, httpInForce));
   services.provide(ModuleZones, moduleZones);
   services.provide(ZoneMetrics, metrics);
+  services.provide(FamilySources, new FamilySources());
   if (role !== 'control') services.provide(ChannelHub, channels);
   // Ends last: all others have timers.
   instance.follow({ prepare: () => NOTHING_TO_DO, stop: () => timers.stop() });

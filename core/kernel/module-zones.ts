@@ -6,6 +6,8 @@ import type { ZoneSize } from '../contract/args.js';
 import { engineOf, type AnyArgContext, type ArgType, type ContextName, type DirectiveSpec } from '../contract/spec.js';
 import type { Block, Directive } from '../contract/tree.js';
 import type { Zones, Holds, RecordOptions, Records } from '../contract/zones.js';
+import type { FigureTable } from '../contract/figures.js';
+import { SharedFigures } from '../zone/figures.js';
 import { ZoneHolds } from '../zone/holds.js';
 import { ZoneRecords, type Now } from '../zone/records.js';
 import type { Zone } from '../zone/zone.js';
@@ -28,7 +30,7 @@ export interface ModuleZonesOptions {
 }
 
 /** The zones that directives of modules declare: opened before modules compile, closed when no configuration has them. */
-export class ModuleZones implements Pick<Zones, 'records' | 'holds'>, Follower {
+export class ModuleZones implements Pick<Zones, 'records' | 'holds' | 'figures'>, Follower {
   #zones: ReadonlyMap<string, Zone> = new Map();
   /** The zones as they will be, while a change is being prepared. */
   #coming: ReadonlyMap<string, Zone> | undefined;
@@ -39,6 +41,8 @@ export class ModuleZones implements Pick<Zones, 'records' | 'holds'>, Follower {
 
   /** Memory of modules that no directive declares, by name and size. */
   readonly #own = new Map<string, OwnZone>();
+  /** Rows that this thread holds, by their zone. */
+  readonly #figures = new WeakMap<Zone, SharedFigures>();
 
   constructor(private readonly options: ModuleZonesOptions) {}
 
@@ -67,6 +71,16 @@ export class ModuleZones implements Pick<Zones, 'records' | 'holds'>, Follower {
   holds(zone: ZoneSize): Holds {
     const { worker, workers } = this.options;
     return ZoneHolds.open(this.#find(zone), worker, workers) ?? tooSmall(zone.name);
+  }
+
+  figures(zone: ZoneSize): FigureTable {
+    const found = this.#find(zone);
+    const known = this.#figures.get(found);
+    if (known !== undefined) return known;
+    const { worker, workers, clock } = this.options;
+    const figures = SharedFigures.open(found, worker, workers, clock) ?? tooSmall(zone.name);
+    this.#figures.set(found, figures);
+    return figures;
   }
 
   prepare(change: Change): Prepared {
@@ -106,7 +120,11 @@ export class ModuleZones implements Pick<Zones, 'records' | 'holds'>, Follower {
 
   /** Releases what a worker held when it died. Master only, after `ZoneSet.releaseOf`. */
   dropWorker(worker: number): void {
-    for (const zone of this.#all()) ZoneHolds.find(zone, this.options.workers)?.dropWorker(worker);
+    const { workers } = this.options;
+    for (const zone of this.#all()) {
+      ZoneHolds.find(zone, workers)?.dropWorker(worker);
+      SharedFigures.dropWorker(zone, worker, workers);
+    }
   }
 
   *#all(): Generator<Zone> {

@@ -1,5 +1,6 @@
 import { ModuleStorages } from '../changes/module-storage.js';
 import { Channels } from '../contract/channels.js';
+import { Families } from '../contract/families.js';
 import { KeyValue } from '../contract/key-value.js';
 import { Log } from '../contract/log.js';
 import { Metrics } from '../contract/metrics.js';
@@ -12,6 +13,7 @@ import { ChannelHub } from './channel-hub.js';
 import { ModuleChannels } from './module-channels.js';
 import type { LoadedModule } from './module-file.js';
 import type { Belonging } from './module-life.js';
+import { FamilySources, ModuleFamilies } from './module-families.js';
 import { ModuleKeyValue } from './module-key-value.js';
 import { ModuleLog } from './module-log.js';
 import { ModuleMetrics } from './module-metrics.js';
@@ -48,6 +50,7 @@ export function ownServices({ name, isShipped }: LoadedModule, { services, log, 
   // Shipped modules log nginx's texts, which are searched for.
   if (!isShipped) own.set(Log, new ModuleLog(name, log));
   if (services.has(ZoneMetrics)) belong(Metrics, new ModuleMetrics(name, services.get(ZoneMetrics)));
+  if (services.has(FamilySources)) belong(Families, new ModuleFamilies(services.get(FamilySources)));
   if (services.has(ModuleZones)) belong(Zones, new OwnZones(name, services.get(ModuleZones)));
   if (services.has(KeyValue)) belong(KeyValue, new ModuleKeyValue(name, services.get(KeyValue), log, limited));
   if (services.has(ChannelHub)) belong(Channels, new ModuleChannels(name, services.get(ChannelHub), log, limited));

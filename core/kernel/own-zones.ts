@@ -1,4 +1,5 @@
 import type { ZoneSize } from '../contract/args.js';
+import type { FigureTable } from '../contract/figures.js';
 import { Zones, type Holds, type RecordOptions, type Records } from '../contract/zones.js';
 import type { Belonging } from './module-life.js';
 import type { ModuleZones } from './module-zones.js';
@@ -40,5 +41,9 @@ export class OwnZones extends Zones implements Belonging {
 
   holds(zone: ZoneSize): Holds {
     return this.zones.holds(zone);
+  }
+
+  figures(zone: ZoneSize): FigureTable {
+    return this.zones.figures(zone);
   }
 }

@@ -6,6 +6,7 @@ import { DataPlane } from '../contract/data-plane.js';
 import { EventLog, Events } from '../contract/events.js';
 import { Exchanges, Requests } from '../contract/exchanges.js';
 import { Explainer } from '../contract/explain.js';
+import { Families } from '../contract/families.js';
 import { HelperHost } from '../contract/helper-host.js';
 import { ConfigurationHistory } from '../contract/history.js';
 import { HostNames } from '../contract/host-names.js';
@@ -38,6 +39,7 @@ export const SERVICE_TOKENS: ReadonlySet<unknown> = new Set<unknown>([
   Events,
   Exchanges,
   Explainer,
+  Families,
   HelperHost,
   HostNames,
   Requests,

@@ -83,9 +83,9 @@ export class ZoneCounters {
   };
 
   count(request: HttpRequest): void {
-    const { status, bytesSent } = request;
+    const { status, bytesReceived, bytesSent } = request;
     this.#requests.add();
-    this.#received.add(Number(request.variable('request_length') ?? 0));
+    this.#received.add(bytesReceived);
     this.#sent.add(bytesSent);
     if (bytesSent > 0) this.#code(status).add();
     else this.#discarded.add();

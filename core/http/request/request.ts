@@ -54,6 +54,10 @@ export class Request extends RequestData implements HttpRequest, BodyRequest {
     return this.#abort.signal;
   }
 
+  get bytesReceived(): number {
+    return this.headLength + (this.body?.taken ?? 0);
+  }
+
   /** No response of this request's handlers is waited for any more. */
   get isGone(): boolean {
     return this.finished && (this.#timedOut || !this.completed);

@@ -1,0 +1,43 @@
+/** Figures of modules for monitoring: what `/metrics` shows, and whatever else reads all of them. */
+import type { Distribution } from './distribution.js';
+import type { Labels } from './metrics.js';
+
+/** One figure of a family. */
+export interface Sample<V = number> {
+  readonly labels: Labels;
+  readonly value: V;
+  /** Since when it counts (epoch milliseconds). Absent: since the server started, or it does not count. */
+  readonly createdAt?: number;
+}
+
+interface FamilyHead {
+  /** Without the unit, and without `_total`: `srv_http_requests`. The same in every module that has samples of the family. */
+  readonly name: string;
+  /** Description, one sentence. */
+  readonly help: string;
+  /** Unit in which it is shown. Values are milliseconds for `seconds`, and bytes for `bytes`. Absent: a number of something. */
+  readonly unit?: 'seconds' | 'bytes';
+}
+
+/**
+ * Samples of one name. They are made while they are iterated, so that a reader can pause between any two of them to let others run: it should after a
+ * few hundred, and after each 20 distributions.
+ */
+export type FigureFamily =
+  | (FamilyHead & { readonly kind: 'counter' | 'gauge'; readonly samples: Iterable<Sample> })
+  | (FamilyHead & { readonly kind: 'distribution'; readonly samples: Iterable<Sample<Distribution>> });
+
+/** Families that are collected at one moment; {@link done} says that they were read to the end. */
+export interface Collection {
+  readonly families: Iterable<FigureFamily>;
+  /** The reader has all samples: what was removed from the configuration meanwhile may go. Absent: nothing waits for it. */
+  readonly done?: () => void;
+}
+
+/** The figures of all modules in the main thread. */
+export abstract class Families {
+  /** Called in a constructor: adds families, until the module ends. @param collect called for each reader; must not take long, as `samples` are read later */
+  abstract provide(collect: () => Collection): void;
+  /** Families of all modules. The same name may come several times, from several modules. */
+  abstract collect(): Required<Collection>;
+}

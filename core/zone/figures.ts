@@ -1,0 +1,197 @@
+import { Distribution, bucketOf } from '../contract/distribution.js';
+import type { FigureRow, FigureTable, FigureTotals, RowShape } from '../contract/figures.js';
+import type { MetricScope } from '../contract/metrics.js';
+import { cellsOf, DISTRIBUTION_CELLS, FigureMemory, type ListedRow } from './figure-memory.js';
+import type { Now } from './records.js';
+import type { Zone } from './zone.js';
+
+/** Rows that are listed at a time: a few tenths of a millisecond with the lock. */
+const PIECE = 2000;
+
+/** The rows of a zone as one thread has them. */
+export class SharedFigures implements FigureTable {
+  readonly #rows = new Map<string, LaneRow>();
+  readonly #listed = new Map<number, Totals>();
+  #totals: Totals[] = [];
+  /** {@link FigureMemory.changes} when all rows were listed; -1: they were not yet. */
+  #changes = -1;
+
+  constructor(
+    private readonly memory: FigureMemory,
+    private readonly thread: number,
+    private readonly clock: Now,
+  ) {}
+
+  /** Undefined: the zone is too small. @param worker 0-based; -1: the main thread @param workers that there are places for */
+  static open(zone: Zone, worker: number, workers: number, clock: Now): SharedFigures | undefined {
+    const memory = FigureMemory.open(zone, workers + 1);
+    return memory && new SharedFigures(memory, worker + 1, clock);
+  }
+
+  /** Ends the share of a worker that died, in a zone that may have figures. */
+  static dropWorker(zone: Zone, worker: number, workers: number): void {
+    if (worker >= 0 && worker < workers) FigureMemory.find(zone, workers + 1)?.drop(worker + 1);
+  }
+
+  get rejected(): number {
+    return this.memory.rejected;
+  }
+
+  held(key: string, shape: RowShape, scope: MetricScope): FigureRow {
+    const row = this.#rows.get(key) ?? this.#hold(key, shape) ?? new LaneRow(this.memory, 0, shape, this.thread);
+    row.scopes++;
+    const release = (): void => {
+      if (--row.scopes === 0) this.#release(key, row);
+    };
+    scope.register({ abort: release, release });
+    return row;
+  }
+
+  row(key: string, shape: RowShape): FigureRow | undefined {
+    return this.#rows.get(key) ?? this.#hold(key, shape);
+  }
+
+  trim(): boolean {
+    let hasReleased = false;
+    for (const [key, row] of this.#rows) {
+      if (row.scopes > 0 || !this.memory.isEnded(row.offset)) continue;
+      this.#release(key, row);
+      hasReleased = true;
+    }
+    return hasReleased;
+  }
+
+  totals(): readonly FigureTotals[] {
+    const { changes } = this.memory;
+    if (changes === this.#changes) return this.#totals;
+    const { rows, all } = this.memory.list(this.#listed, PIECE);
+    for (const { offset, number, key } of rows) this.#listed.set(offset, new Totals(this.memory, { offset, number }, key, this.clock));
+    for (const offset of this.#listed.keys()) if (!all.has(offset)) this.#listed.delete(offset);
+    this.#totals = [...this.#listed.values()].sort((one, other) => one.number - other.number);
+    if (rows.length < PIECE) this.#changes = changes;
+    return this.#totals;
+  }
+
+  end(row: FigureTotals): void {
+    const listed = this.#known(row);
+    if (listed !== undefined) this.memory.end(listed.offset);
+  }
+
+  sweep(rows: readonly FigureTotals[]): void {
+    const ended = rows.map((row) => this.#known(row)).filter((row) => row !== undefined && row.hasEnded);
+    if (ended.length > 0) this.memory.remove(ended as readonly ListedRow[]);
+  }
+
+  #known(row: FigureTotals): Totals | undefined {
+    return row instanceof Totals && this.#listed.get(row.offset) === row ? row : undefined;
+  }
+
+  #hold(key: string, shape: RowShape): LaneRow | undefined {
+    const offset = this.memory.hold(key, shape, this.thread);
+    if (offset === 0) return undefined;
+    const row = new LaneRow(this.memory, offset, shape, this.thread);
+    this.#rows.set(key, row);
+    return row;
+  }
+
+  #release(key: string, row: LaneRow): void {
+    if (this.#rows.get(key) === row) this.#rows.delete(key);
+    row.leave();
+    if (row.offset !== 0) this.memory.release(row.offset, this.thread);
+  }
+}
+
+/** A row as one thread counts in it. */
+class LaneRow implements FigureRow {
+  /** Active scopes that hold it; 0: it was found while requests ran. */
+  scopes = 0;
+  readonly #counters: number;
+  readonly #first: number;
+  #cells: Float64Array | undefined;
+
+  constructor(
+    private readonly memory: FigureMemory,
+    /** 0: there is no room for it. */
+    readonly offset: number,
+    private readonly shape: RowShape,
+    private readonly lane: number,
+  ) {
+    this.#counters = shape.counters;
+    this.#first = shape.counters + shape.gauges;
+  }
+
+  add(counter: number, amount: number): void {
+    const cells = this.#cells ?? this.#found();
+    cells[counter] = cells[counter]! + amount;
+  }
+
+  move(gauge: number, amount: number): void {
+    const cells = this.#cells ?? this.#found();
+    const cell = this.#counters + gauge;
+    cells[cell] = cells[cell]! + amount;
+  }
+
+  observe(distribution: number, value: number): void {
+    const cells = this.#cells ?? this.#found();
+    const first = this.#first + distribution * DISTRIBUTION_CELLS;
+    const cell = first + 1 + bucketOf(value);
+    cells[first] = cells[first]! + value;
+    cells[cell] = cells[cell]! + 1;
+  }
+
+  /** The memory is not this thread's any more. Later counts are lost. */
+  leave(): void {
+    this.#cells = new Float64Array(cellsOf(this.shape));
+  }
+
+  #found(): Float64Array {
+    const found = this.offset === 0 ? undefined : this.memory.lane(this.offset, this.lane);
+    return (this.#cells = found ?? new Float64Array(cellsOf(this.shape)));
+  }
+}
+
+/** A row over all threads. */
+class Totals implements FigureTotals, ListedRow {
+  readonly offset: number;
+  readonly number: number;
+  readonly #shape: RowShape;
+
+  constructor(
+    private readonly memory: FigureMemory,
+    { offset, number }: ListedRow,
+    readonly key: string,
+    private readonly clock: Now,
+  ) {
+    this.offset = offset;
+    this.number = number;
+    this.#shape = memory.shapeOf(offset);
+  }
+
+  get createdAt(): number {
+    return this.memory.createdAt(this.offset);
+  }
+
+  get hasEnded(): boolean {
+    return !this.memory.isHeld(this.offset);
+  }
+
+  counter(counter: number): number {
+    return this.memory.sum(this.offset, counter);
+  }
+
+  gauge(gauge: number): number {
+    return this.memory.sum(this.offset, this.#shape.counters + gauge);
+  }
+
+  distribution(distribution: number): Distribution {
+    const { counters, gauges } = this.#shape;
+    const first = counters + gauges + distribution * DISTRIBUTION_CELLS;
+    const found = new Distribution(undefined, this.memory.sum(this.offset, first));
+    for (let bucket = 0; bucket < found.counts.length; bucket++) found.counts[bucket] = this.memory.sum(this.offset, first + 1 + bucket);
+    return found;
+  }
+
+  reset(): void {
+    this.memory.reset(this.offset, this.clock.now);
+  }
+}
