@@ -3,10 +3,13 @@ import type { RecordFields, Records } from '../../core/contract/zones.js';
 import { DIGEST, pictureText, seal, soundCounts, unseal, workSalt, type Claims } from './sealed-challenge.js';
 import type { Means } from './pass-cookie.js';
 import type { Secrets } from './secrets.js';
-import { isWorkDone } from './work.js';
+import { difficultyOf, isTooEasy, isWorkDone } from './work.js';
 
-/** Of a challenge: attempts, pictures and sounds, 1 after it was solved, its time if there was an attempt. Of a key: attempts, pictures and sounds of a minute. */
-const FIELDS = ['attempts', 'loads', 'solved', 'minute', 'issued'] as const;
+/**
+ * Of a challenge: attempts, pictures and sounds, 1 after it was solved, its time if there was an attempt. Of a key: attempts, pictures and sounds of a
+ * minute, and its work, of which each minute forgets a half.
+ */
+const FIELDS = ['attempts', 'loads', 'solved', 'minute', 'issued', 'worked'] as const;
 type Field = (typeof FIELDS)[number];
 type Uses = RecordFields<Field>;
 export type UseRecords = Records<Field>;
@@ -42,9 +45,9 @@ export interface Solution {
 
 /**
  * `gone`: no such challenge, or it was solved, has expired, or was about another page. `spent`: wrong for the last time. `wait`: the key has tried too
- * often in this minute.
+ * often in this minute. `harder`: the work was done, and is too easy by now.
  */
-export type CaptchaVerdict = 'right' | 'wrong' | 'spent' | 'wait' | 'gone';
+export type CaptchaVerdict = 'right' | 'wrong' | 'spent' | 'wait' | 'harder' | 'gone';
 
 /** Result of a solution. */
 export interface CaptchaJudgement {
@@ -65,8 +68,10 @@ export class Challenges {
     readonly hasSounds: boolean,
   ) {}
 
-  issue(claims: Omit<Claims, 'seed'>): Challenge {
-    const sealed = { ...claims, seed: randomBytes(DIGEST).toString('latin1') };
+  /** @param count requests of the key in the last second */
+  issue(claims: Omit<Claims, 'seed' | 'difficulty'>, count: number): Challenge {
+    const { issued } = claims;
+    const sealed = { ...claims, difficulty: this.#difficultyOf(claims, count, issued), seed: randomBytes(DIGEST).toString('latin1') };
     return { ...sealed, token: seal(sealed, this.secrets()), salt: workSalt(sealed) };
   }
 
@@ -84,12 +89,14 @@ export class Challenges {
     return this.records.update(key, countLoad, { minute, most: LOADS_A_MINUTE }) === 'stored';
   }
 
-  /** Checks a solution: it is valid once, and each wrong one counts. */
-  solve(challenge: Challenge, { text, work, page }: Solution, now: number): CaptchaJudgement {
+  /** Checks a solution: it is valid once, and each wrong one counts. @param count requests of the key in the last second */
+  solve(challenge: Challenge, { text, work, page }: Solution, count: number, now: number): CaptchaJudgement {
     const { mode, salt, difficulty, key, seed, issued } = challenge;
     if (page !== challenge.page) return { verdict: 'gone', left: 0, means: 'work' };
     const isWorked = mode !== 'image' && work !== '' && isWorkDone(salt, difficulty, work);
     const minute = Math.floor(now / MINUTE);
+    if (isWorked && isTooEasy(difficulty, this.#difficultyOf(challenge, count, now)))
+      return { verdict: 'harder', left: ATTEMPTS, means: 'work' };
     if (!isWorked && this.records.update(key, countAttempt, minute) !== 'stored') return { verdict: 'wait', left: ATTEMPTS, means: 'work' };
     const isRead =
       mode !== 'pow' && text !== '' && (text === pictureText(challenge) || (this.hasSounds && text === soundCounts(challenge)));
@@ -104,7 +111,15 @@ export class Challenges {
     this.records.update(seed, judge, attempt);
     // It may have been solved before.
     if (attempt.isFirst && issued <= this.forgotten()) return { ...attempt, verdict: 'gone', left: 0 };
+    if (isWorked && attempt.verdict === 'right') this.records.update(key, countWork, minute);
     return attempt;
+  }
+
+  #difficultyOf({ key, rate }: Pick<Claims, 'key' | 'rate'>, count: number, now: number): number {
+    const uses = this.records.get(key);
+    if (uses === undefined) return difficultyOf(count, rate, 0);
+    begin(uses, Math.floor(now / MINUTE));
+    return difficultyOf(count, rate, uses.worked);
   }
 }
 
@@ -127,8 +142,15 @@ function countAttempt(uses: Uses, minute: number): boolean {
   return true;
 }
 
+function countWork(uses: Uses, minute: number): boolean {
+  begin(uses, minute);
+  uses.worked++;
+  return true;
+}
+
 function begin(uses: Uses, minute: number): void {
   if (uses.minute === minute) return;
+  uses.worked = Math.floor(uses.worked / 2 ** Math.abs(minute - uses.minute));
   uses.minute = minute;
   uses.attempts = 0;
   uses.loads = 0;

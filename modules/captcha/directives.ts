@@ -40,6 +40,8 @@ export function expiry(): ArgType<number, Duration> {
   };
 }
 
+export const RATE = number({ min: 1, max: HIGHEST_RATE });
+
 export const directives = {
   captcha: directive({
     in: ANYWHERE,
@@ -57,9 +59,9 @@ export const directives = {
   }),
   captcha_limit_rate: directive({
     in: ANYWHERE,
-    args: { zone: text('zone'), rate: number({ min: 1, max: HIGHEST_RATE }) },
+    args: { zone: text('zone'), rate: RATE, verified: param('verified', RATE) },
     dynamic: true,
-    doc: 'A zone, and the requests per second and key above which clients are challenged.',
+    doc: 'A zone, and the requests per second and key above which clients are challenged. `verified`: requests per second that the cookie of a solution allows; default: ten times as many, at least 100.',
   }),
   captcha_mode: directive({
     in: ANYWHERE,

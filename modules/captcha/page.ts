@@ -31,7 +31,7 @@ export function challengePage(style: PageStyle, challenge: Challenge, original: 
   const { texts } = style;
   const { token, mode, salt, difficulty } = challenge;
   // After a wrong picture the client stays with pictures.
-  const isWorked = mode === 'pow' || (mode === 'auto' && (error === undefined || error === 'wait'));
+  const isWorked = mode === 'pow' || (mode === 'auto' && (error === undefined || error === 'wait' || error === 'harder'));
   const attributes = `data-worker="${PREFIX}worker.js" data-salt="${salt}" data-puzzles="${PUZZLES}" data-difficulty="${difficulty}"`;
   const parts = [
     error === undefined ? '' : `<p class="error" role="alert" id="captcha-error">${escape(texts[error])}</p>`,

@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { HttpRequest } from '../../core/contract/http.js';
 import type { Secrets } from './secrets.js';
 
@@ -6,12 +6,13 @@ import type { Secrets } from './secrets.js';
 const SIGNATURE = 24;
 const WRITTEN = (SIGNATURE * 4) / 3;
 const MOST_COOKIES = 8;
-const FORM = /^([1-9a-z][0-9a-z]{4,8})\.([rw])\.([\w-]+)$/;
+/** Time, means, random characters, signature. */
+const FORM = /^([1-9a-z][0-9a-z]{4,8})\.([rw])\.([\w-]{8})\.([\w-]+)$/;
 
 /** How a challenge was solved: a picture or sounds, or work. */
 export type Means = 'read' | 'work';
 
-/** The cookie of clients that have solved a challenge of one zone: a time and a signature over zone, key and time. */
+/** The cookie of clients that have solved a challenge of one zone: a time and a signature over zone, key and time. No two solutions give the same one. */
 export class PassCookie {
   /** Of the cookie. A zone's name may have any characters, and case makes no difference in the name of a cookie. */
   readonly name: string;
@@ -30,19 +31,19 @@ export class PassCookie {
    */
   issue(key: string, means: Means, now: number, ms: number, isSecure: boolean): string {
     const seconds = Math.max(Math.ceil(ms / 1000), 1);
-    const claims = `${(Math.floor(now / 1000) + seconds).toString(36)}.${means === 'read' ? 'r' : 'w'}`;
+    const claims = `${(Math.floor(now / 1000) + seconds).toString(36)}.${means === 'read' ? 'r' : 'w'}.${randomBytes(6).toString('base64url')}`;
     const signature = this.#sign(this.secrets()[0]!, key, claims).toString('base64url');
     return `${this.name}=${claims}.${signature}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
   }
 
   /**
-   * True if there is a cookie of this key that is not expired. All signatures are made and compared, whatever the cookie is.
+   * The signature of a cookie of this key that is not expired; empty: none. All signatures are made and compared, whatever the cookie is.
    * @param isReading work is not enough
    */
-  isValid(request: HttpRequest, key: string, isReading: boolean, now: number): boolean {
-    let isRight = false;
-    for (const value of this.#valuesOf(request)) isRight = this.#isValid(value, key, isReading, now) || isRight;
-    return isRight;
+  find(request: HttpRequest, key: string, isReading: boolean, now: number): string {
+    let found = '';
+    for (const value of this.#valuesOf(request)) if (this.#isValid(value, key, isReading, now)) found = value.slice(-WRITTEN);
+    return found;
   }
 
   /** Other sites of the domain can set cookies of this name, which come first. One text at least. */
@@ -53,11 +54,12 @@ export class PassCookie {
   }
 
   #isValid(value: string, key: string, isReading: boolean, now: number): boolean {
-    const [, expires = '', means = '', written = ''] = FORM.exec(value) ?? [];
+    const [, expires = '', means = '', random = '', written = ''] = FORM.exec(value) ?? [];
     const shown = Buffer.alloc(SIGNATURE);
     if (written.length === WRITTEN) shown.write(written, 'base64url');
     let isRight = false;
-    for (const secret of this.secrets()) isRight = timingSafeEqual(this.#sign(secret, key, `${expires}.${means}`), shown) || isRight;
+    for (const secret of this.secrets())
+      isRight = timingSafeEqual(this.#sign(secret, key, `${expires}.${means}.${random}`), shown) || isRight;
     return isRight && (means === 'r' || !isReading) && Number.parseInt(expires, 36) * 1000 > now;
   }
 

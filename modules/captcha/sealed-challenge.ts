@@ -17,8 +17,9 @@ export const DIGEST = 16;
 const NONCE = 12;
 const TAG = 16;
 const CIPHER = 'aes-256-gcm';
-/** Bytes before the name of the zone. */
-const FIXED = 15 + 3 * DIGEST;
+/** Bytes of numbers, then digests, then the length of the name of the zone, which the key follows. */
+const NUMBERS = 17;
+const FIXED = NUMBERS + 2 * DIGEST + 1;
 const LONGEST_TOKEN = 512;
 
 /** Properties of a challenge. Digests and the seed are strings of bytes. */
@@ -30,7 +31,11 @@ export interface Claims {
   readonly mode: Mode;
   /** Expected hashes of a puzzle. */
   readonly difficulty: number;
-  /** Digest of zone and key that were challenged. */
+  /** Requests per second that the zone allowed. */
+  readonly rate: number;
+  /** The key that was challenged, as its zone counts it. */
+  readonly counted: string;
+  /** Digest of zone and key. */
   readonly key: string;
   /** Digest of the request that the page leads back to. */
   readonly page: string;
@@ -77,26 +82,32 @@ export function unseal(token: string, secrets: Secrets): Claims | undefined {
 
 const keyOf = (secret: string): Buffer => hash('sha256', `captcha challenge\0${secret}`, 'buffer');
 
-function encode({ issued, expire, mode, difficulty, key, page, seed, zone }: Claims): Buffer {
-  const fixed = Buffer.alloc(15);
+function encode({ issued, expire, mode, difficulty, rate, counted, page, seed, zone }: Claims): Buffer {
+  const fixed = Buffer.alloc(NUMBERS);
   fixed.writeUIntBE(issued, 0, 6);
   fixed.writeUInt32BE(Math.min(Math.ceil(expire / 1000), 2 ** 32 - 1), 6);
   fixed.writeUInt8(MODES.indexOf(mode), 10);
   fixed.writeUInt32BE(difficulty, 11);
-  return Buffer.concat([fixed, Buffer.from(key + page + seed, 'latin1'), Buffer.from(zone)]);
+  fixed.writeUInt16BE(rate, 15);
+  const name = Buffer.from(zone);
+  return Buffer.concat([fixed, Buffer.from(page + seed, 'latin1'), Buffer.from([name.length]), name, Buffer.from(counted, 'latin1')]);
 }
 
 function decode(bytes: Buffer): Claims {
-  const text = (place: number): string => bytes.toString('latin1', 15 + place * DIGEST, 15 + (place + 1) * DIGEST);
+  const text = (place: number): string => bytes.toString('latin1', NUMBERS + place * DIGEST, NUMBERS + (place + 1) * DIGEST);
+  const end = FIXED + bytes.readUInt8(FIXED - 1);
+  const [zone, counted] = [bytes.toString('utf8', FIXED, end), bytes.toString('latin1', end)];
   return {
     issued: bytes.readUIntBE(0, 6),
     expire: bytes.readUInt32BE(6) * 1000,
     mode: MODES[bytes.readUInt8(10)] ?? 'image',
     difficulty: bytes.readUInt32BE(11),
-    key: text(0),
-    page: text(1),
-    seed: text(2),
-    zone: bytes.toString('utf8', FIXED),
+    rate: bytes.readUInt16BE(15),
+    counted,
+    key: digestOf(zone, counted),
+    page: text(0),
+    seed: text(1),
+    zone,
   };
 }
 

@@ -34,6 +34,12 @@ export class CaptchaSite {
     return this.#sendPage(request, 403, challengePage(this.#style(request), challenge, original, error));
   }
 
+  /** Another challenge, after a solution that is not enough. */
+  sendNext(request: HttpRequest, challenge: Challenge, original: Original, verdict: 'harder' | 'spent'): Result {
+    if (wantsPage(request)) return this.sendAgain(request, challenge, original, verdict === 'harder' ? 'harder' : 'renewed');
+    return sendJson(request, 403, { result: verdict, challenge: challengeJson(challenge, this.challenges.hasSounds) });
+  }
+
   sendGone(request: HttpRequest, uri: string): Result {
     return this.#sendPage(request, 403, gonePage(this.#style(request), uri));
   }

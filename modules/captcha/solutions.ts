@@ -18,6 +18,8 @@ const TOKEN_PATH = /^(picture|sound)\/([\w-]+)$/;
 export interface SolutionEffects {
   /** Undefined: there is no such zone any more. */
   accept(request: HttpRequest, challenge: Challenge, means: Means): string | undefined;
+  /** Requests of its key in the last second. */
+  requests(challenge: Challenge, now: number): number;
   count(request: HttpRequest, zone: string | undefined, verdict: CaptchaVerdict): void;
 }
 
@@ -68,18 +70,20 @@ export class CaptchaSolutions {
     const challenge = isForeign(request, sent) ? undefined : challenges.find(sent.token, request.startTime);
     if (challenge === undefined) return this.#reject(request, sent, undefined);
     const solution = { text: readable(sent.solution), work: sent.work, page: digestOf(sent.uri, sent.form) };
-    const { verdict, left, means } = challenges.solve(challenge, solution, request.startTime);
+    const requests = this.effects.requests(challenge, request.startTime);
+    const { verdict, left, means } = challenges.solve(challenge, solution, requests, request.startTime);
     if (verdict === 'right') return this.#right(request, sent, challenge, means);
     if (verdict === 'gone') return this.#reject(request, sent, challenge.zone);
     this.effects.count(request, challenge.zone, verdict);
     if (verdict === 'wait') request.response.set('Retry-After', '60');
-    if (!wantsPage(request))
-      return verdict === 'wait'
-        ? sendJson(request, 429, { result: verdict })
-        : sendJson(request, 403, { result: 'wrong', guesses_left: left });
-    if (verdict !== 'spent') return this.site.sendAgain(request, challenge, sent, verdict);
-    const next = challenges.issue({ ...challenge, issued: request.startTime });
-    return this.site.sendAgain(request, next, sent, 'renewed');
+    if (verdict === 'harder' || (verdict === 'spent' && wantsPage(request))) {
+      const next = challenges.issue({ ...challenge, issued: request.startTime }, requests);
+      return this.site.sendNext(request, next, sent, verdict);
+    }
+    if (wantsPage(request)) return this.site.sendAgain(request, challenge, sent, verdict === 'wait' ? 'wait' : 'wrong');
+    return verdict === 'wait'
+      ? sendJson(request, 429, { result: verdict })
+      : sendJson(request, 403, { result: 'wrong', guesses_left: left });
   }
 
   #right(request: HttpRequest, sent: Sent, challenge: Challenge, means: Means): Result {

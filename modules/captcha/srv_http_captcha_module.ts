@@ -18,7 +18,7 @@ import { SHIPPED_PAGE } from './page-template.js';
 import { SECRET_HINT, SHORTEST_SECRET, type Secrets } from './secrets.js';
 import { CaptchaSite, wantsPage } from './site.js';
 import { SHIPPED } from './texts.js';
-import { difficultyOf } from './work.js';
+import { HIGHEST_RATE } from './sliding-second.js';
 import { CaptchaZone, type ZoneFigures } from './captcha-zone.js';
 
 type CaptchaScope = Scope<typeof directives>;
@@ -27,6 +27,8 @@ type CaptchaScope = Scope<typeof directives>;
 const LONGEST_KEY = 128;
 /** Bytes of the name of a zone: it is a part of tokens. */
 const LONGEST_ZONE = 64;
+/** Requests per second that a cookie allows, as a multiple of the rate without one, and at least. */
+const VERIFIED = { factor: 10, least: 100 } as const;
 /** Memory for challenges without `captcha_session_zone`. */
 const SESSIONS = 2 ** 20;
 /** Memory for a time of each session zone. */
@@ -37,6 +39,8 @@ interface Plan {
   readonly zone: CaptchaZone;
   readonly key: Template;
   readonly rate: number;
+  /** Requests per second with the cookie of a solution. */
+  readonly verified: number;
   readonly mode: Mode;
   readonly expire: number;
   readonly bypass: readonly Template[];
@@ -89,6 +93,7 @@ export class Captcha {
     const cookies = new Map(declared.map(({ zone: { name } }) => [name, new PassCookie(name, secrets)]));
     const effects: SolutionEffects = {
       accept: (request, { zone, key, expire }, means) => cookies.get(zone)?.issue(key, means, request.startTime, expire, isSecure(request)),
+      requests: ({ zone, counted }, now) => zones.get(zone)?.requests.look(counted, now) ?? 0,
       count(request, zone, verdict) {
         request.set(STATE, verdict === 'right' ? 'SOLVED' : verdict === 'gone' ? 'REJECTED' : 'WRONG');
         if (zone !== undefined) zones.get(zone)?.solved(verdict);
@@ -128,7 +133,8 @@ export class Captcha {
     const cookie = new PassCookie(limit.zone, secrets);
     const conditions = bypass?.conditions ?? [];
     const zone = this.#zoneOf(found.zone, scope);
-    return { zone, key: found.key, rate: limit.rate, mode, expire, bypass: conditions, cookie, site: this.#siteOf(scope, secrets) };
+    const { rate, verified = Math.min(HIGHEST_RATE, Math.max(VERIFIED.least, rate * VERIFIED.factor)) } = limit;
+    return { zone, key: found.key, rate, verified, mode, expire, bypass: conditions, cookie, site: this.#siteOf(scope, secrets) };
   }
 
   #siteOf(scope: CaptchaScope, secrets: () => Secrets): CaptchaSite {
@@ -183,24 +189,27 @@ export class Captcha {
 
   #checkCookie(request: HttpRequest, key: string, count: number, plan: Plan): Result | Promise<Result> {
     const digest = digestOf(plan.zone.name, key);
-    if (plan.cookie.isValid(request, digest, plan.mode === 'image', request.startTime)) {
+    const cookie = plan.cookie.find(request, digest, plan.mode === 'image', request.startTime);
+    // Each cookie has a rate of its own: a flood needs many solutions, and clients of one address do not use up each other's.
+    if (cookie !== '' && plan.zone.requests.add(cookie, request.startTime) <= plan.verified) {
       plan.zone.verified();
       return passed(request, 'VERIFIED');
     }
     request.set(STATE, 'CHALLENGED');
     plan.zone.challenged();
     if (request.method === 'HEAD') return sendHead(request);
-    if (!wantsPage(request)) return this.#challenge(request, digest, count, plan, NOTHING);
+    if (!wantsPage(request)) return this.#challenge(request, key, count, plan, NOTHING);
     const original = originalOf(request);
-    if (!(original instanceof Promise)) return this.#challenge(request, digest, count, plan, original);
-    return original.then((known) => this.#challenge(request, digest, count, plan, known));
+    if (!(original instanceof Promise)) return this.#challenge(request, key, count, plan, original);
+    return original.then((known) => this.#challenge(request, key, count, plan, known));
   }
 
-  #challenge(request: HttpRequest, key: string, count: number, { site, zone, mode, expire, rate }: Plan, original: Original): Result {
+  #challenge(request: HttpRequest, counted: string, count: number, { site, zone, mode, expire, rate }: Plan, original: Original): Result {
     this.log.write('info', `captcha: ${count} requests in a second, challenged by zone "${zone.name}"`, request);
     const page = digestOf(original.uri, original.form);
-    const claims = { issued: request.startTime, zone: zone.name, key, mode, expire, page, difficulty: difficultyOf(count, rate) };
-    return site.sendChallenge(request, site.challenges.issue(claims), original);
+    const key = digestOf(zone.name, counted);
+    const claims = { issued: request.startTime, zone: zone.name, rate, counted, key, mode, expire, page };
+    return site.sendChallenge(request, site.challenges.issue(claims, count), original);
   }
 
   /** Result of the request at this moment, without counting it. */
@@ -208,10 +217,15 @@ export class Captcha {
     const key = keyOf(request, plan);
     const { zone, rate } = plan;
     const requests = key === '' ? 0 : zone.requests.look(key, request.startTime) + 1;
-    const isOver = requests > rate && !plan.cookie.isValid(request, digestOf(zone.name, key), plan.mode === 'image', request.startTime);
+    const isOver = requests > rate && !this.#isVerified(request, key, plan);
     const state = key === '' ? 'the key is empty, and nothing is limited' : `request ${requests} of ${rate} in this second`;
     notes.say(`captcha ${zone.name}: ${state}`, { zone: zone.name, key: shownKey(key), rate, requests });
     return isOver ? 429 : DECLINED;
+  }
+
+  #isVerified(request: HttpRequest, key: string, { zone, cookie, mode, verified }: Plan): boolean {
+    const found = cookie.find(request, digestOf(zone.name, key), mode === 'image', request.startTime);
+    return found !== '' && zone.requests.look(found, request.startTime) < verified;
   }
 }
 

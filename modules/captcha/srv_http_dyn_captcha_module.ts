@@ -1,16 +1,16 @@
-import { choice, flag, number } from '../../core/contract/args.js';
+import { choice, flag } from '../../core/contract/args.js';
 import { coreModule } from '../../core/contract/manifest.js';
 import { fieldSet, type FieldSet, type Setting } from '../../core/contract/setting.js';
-import { expiry } from './directives.js';
-import { HIGHEST_RATE } from './sliding-second.js';
+import { expiry, RATE } from './directives.js';
 import { argumentField, inPlaceOf, objectSchema } from '../../core/toolkit/setting-fields.js';
-
-const RATE = number({ min: 1, max: HIGHEST_RATE });
 
 interface Limit {
   readonly zone: string;
   readonly rate: number;
+  readonly verified?: number;
 }
+
+const VERIFIED = 'verified=';
 
 /** Zones are declared in the file: shared memory is not for an API to create. */
 const limit = fieldSet<{ readonly captcha_limit_rate?: Limit }>({
@@ -19,6 +19,7 @@ const limit = fieldSet<{ readonly captcha_limit_rate?: Limit }>({
       ...objectSchema({
         zone: { type: 'string', minLength: 1, maxLength: 200, description: 'A zone that the configuration file declares.' },
         rate: { ...RATE.json.schema, description: 'Requests per second and key.' },
+        'verified?': { ...RATE.json.schema, description: 'Requests per second that the cookie of a solution allows.' },
       }),
       description: 'The rate above which clients are challenged (`captcha_limit_rate`).',
     },
@@ -26,13 +27,15 @@ const limit = fieldSet<{ readonly captcha_limit_rate?: Limit }>({
   directives: ['captcha_limit_rate'],
   read([line]) {
     if (line === undefined) return {};
-    const [zone, rate] = line.args;
-    return { captcha_limit_rate: { zone: zone?.text ?? '', rate: Number(rate?.text) } };
+    const words = line.args.map(({ text }) => text);
+    const verified = words.find((word) => word.startsWith(VERIFIED))?.slice(VERIFIED.length);
+    const [zone = '', rate] = words.filter((word) => !word.startsWith(VERIFIED));
+    return { captcha_limit_rate: { zone, rate: Number(rate), ...(verified !== undefined && { verified: Number(verified) }) } };
   },
   write({ captcha_limit_rate: value }, [line], call) {
     if (value === null || value === undefined) return [];
-    const by = { name: 'captcha_limit_rate', words: [value.zone, String(value.rate)], pointer: `${call.pointer}/captcha_limit_rate` };
-    return [inPlaceOf(line, by)];
+    const words = [value.zone, String(value.rate), ...(value.verified === undefined ? [] : [`${VERIFIED}${value.verified}`])];
+    return [inPlaceOf(line, { name: 'captcha_limit_rate', words, pointer: `${call.pointer}/captcha_limit_rate` })];
   },
 });
 

@@ -8,9 +8,20 @@ const BASE = 4096;
 const MOST = 64;
 const FORM = /^\d{1,12}(?:\.\d{1,12}){15}$/;
 
-/** Expected hashes of a puzzle. @param count requests of the key in the last second @param rate requests that are allowed */
-export function difficultyOf(count: number, rate: number): number {
-  return BASE * Math.min(MOST, Math.max(1, Math.floor(count / rate)));
+/** A challenge whose work was chosen before the rate rose is accepted up to this factor: a rate goes up and down. */
+const TOLERATED = 4;
+
+/**
+ * Expected hashes of a puzzle.
+ * @param count requests of the key in the last second @param rate requests that are allowed @param worked work that the key has done lately
+ */
+export function difficultyOf(count: number, rate: number, worked: number): number {
+  return BASE * Math.min(MOST, Math.max(1, Math.floor(count / rate), 1 + worked));
+}
+
+/** True if work of that difficulty is much less than what is asked for now: cheap challenges are not for keeping. */
+export function isTooEasy(difficulty: number, wanted: number): boolean {
+  return difficulty * TOLERATED < wanted;
 }
 
 /**

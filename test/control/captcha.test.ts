@@ -28,7 +28,7 @@ async function shown(node: Node): Promise<unknown> {
 test('http_dyn_captcha: rate, mode, time, on and off', async (t) => {
   const node = await shared();
   const port = node.srv.port('web');
-  const fields = { captcha: true, captcha_limit_rate: { zone: 'one', rate: 2 }, captcha_mode: 'pow', captcha_expire: '300s' };
+  const fields = { captcha: true, captcha_limit_rate: { zone: 'one', rate: 2, verified: 50 }, captcha_mode: 'pow', captcha_expire: '300s' };
   const set = await put(node, fields);
   t.is(set.status, 200, set.body);
   t.deepEqual(await shown(node), { location: '/dynamic', ...fields });
@@ -77,7 +77,7 @@ test('/v1/captcha: figures of each zone', async (t) => {
     ['one', 'two'],
   );
   t.true(zones[1]!.verified >= 3);
-  t.like(zones[1], { size: 65_536, keys: 1, evicted: 0, challenged: 1, right: 1, wrong: 1, rejected: 1 });
+  t.like(zones[1], { size: 65_536, keys: 2, evicted: 0, challenged: 1, right: 1, wrong: 1, rejected: 1 });
 });
 
 test('srvctl captcha: figures of zones, settings of a location', async (t) => {
@@ -92,7 +92,7 @@ test('srvctl captcha: figures of zones, settings of a location', async (t) => {
   };
   const place = [`127.0.0.1:${port}`, '/ctl'];
   t.regex(await ctl('captcha', 'list'), /^0 ZONE +KEYS +EVICTED .*\none +.*\ntwo /);
-  t.is(await ctl('captcha', 'set', ...place, '--on', '--zone', 'one', '--rate', '2', '--mode', 'image'), '0 ');
+  t.is(await ctl('captcha', 'set', ...place, '--on', '--zone', 'one', '--rate', '2', '--verified', '30', '--mode', 'image'), '0 ');
   t.is((await jsonChallenge(port, '/ctl?k=ctl')).mode, 'image');
   t.is(await ctl('captcha', 'set', ...place, '--off'), '0 ');
   t.is((await get(port, '/ctl?k=ctl')).status, 200);

@@ -104,3 +104,19 @@ const unescape = (text: string): string =>
   text.replaceAll(/&(?:#(\d+)|(\w+));/g, (_, code: string | undefined, name: string) =>
     code === undefined ? ({ amp: '&', lt: '<', gt: '>', quot: '"' } as Record<string, string>)[name]! : String.fromCharCode(Number(code)),
   );
+
+/** Solves a challenge by work. */
+export async function work(port: number, { token, work: wanted }: JsonChallenge): Promise<HttpResponse> {
+  return post(port, SOLUTION, { token, work: solve(wanted!) });
+}
+
+/** Solves a challenge by its sounds. */
+export async function hear(port: number, { token, sound = '' }: JsonChallenge): Promise<HttpResponse> {
+  return post(port, SOLUTION, { token, solution: await listen(port, sound) });
+}
+
+/** The highest status of more requests at once than the rate allows, all of which show a cookie. */
+export async function statusWith(port: number, path: string, cookie: string): Promise<number> {
+  const responses = await Promise.all(Array.from({ length: 8 }, () => get(port, path, { headers: { cookie } })));
+  return Math.max(...responses.map(({ status }) => status));
+}

@@ -1,11 +1,10 @@
 import { connect } from 'node:http2';
 import { once } from 'node:events';
 import test from 'ava';
-import { check } from '../harness/check.js';
-import { get, type HttpResponse } from '../harness/client.js';
+import { get } from '../harness/client.js';
 import { plugin } from '../harness/plugins.js';
 import { shared as sharedScope } from '../harness/scope.js';
-import { startSrv, type Srv } from '../harness/srv.js';
+import { startSrv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 import {
   SOLUTION,
@@ -13,11 +12,14 @@ import {
   challenged,
   cookieOf,
   fieldsOf,
+  hear,
   jsonChallenge,
   listen,
   PAGE,
   post,
   solve,
+  statusWith,
+  work,
   workOf,
   type JsonChallenge,
 } from './captcha-client.js';
@@ -55,6 +57,7 @@ const shared = sharedScope((scope) =>
         location /off { captcha off; stub_status; }
         location /bypass { captcha_bypass $arg_b $http_x_good; stub_status; }
         location /ask { ask; }
+        location /verified { captcha_limit_rate c 3 verified=10; stub_status; }
         location /sub { stub_status; }
         location /redirected { error_page 403 = /sub; deny all; }
         location /satisfied { satisfy any; allow all; deny all; stub_status; }
@@ -65,22 +68,6 @@ const shared = sharedScope((scope) =>
     { files: { 'modules/ask.js': ask } },
   ),
 );
-
-/** Solves a challenge by work. */
-async function work(port: number, { token, work: wanted }: JsonChallenge): Promise<HttpResponse> {
-  return post(port, SOLUTION, { token, work: solve(wanted!) });
-}
-
-/** Solves a challenge by its sounds. */
-async function hear(port: number, { token, sound = '' }: JsonChallenge): Promise<HttpResponse> {
-  return post(port, SOLUTION, { token, solution: await listen(port, sound) });
-}
-
-/** The highest status of more requests at once than the rate allows, all of which show a cookie. */
-async function statusWith(port: number, path: string, cookie: string): Promise<number> {
-  const responses = await Promise.all(Array.from({ length: 8 }, () => get(port, path, { headers: { cookie } })));
-  return Math.max(...responses.map(({ status }) => status));
-}
 
 test('as many requests as the rate pass, further ones are challenged; every key has its own', async (t) => {
   const srv = await shared();
@@ -148,14 +135,15 @@ test('cookies of another key, another zone, changed and expired ones are rejecte
   t.is(await statusWith(port, '/sub?k=mine', cookie), 200);
   t.is(await statusWith(port, '/sub?k=theirs', cookie), 429);
   const [name = '', value = ''] = cookie.split('=');
-  const [expires = '', means = '', signature = ''] = value.split('.');
+  const [expires = '', means = '', random = '', signature = ''] = value.split('.');
   const later = (Number.parseInt(expires, 36) + 1).toString(36);
   const other = signature.replace(/^./, (character) => (character === 'A' ? 'B' : 'A'));
   const forgeries = [
-    `${later}.${means}.${signature}`,
-    `${expires}.r.${signature}`,
-    `${expires}.${means}.${other}`,
-    `${expires}.${means}.`,
+    `${later}.${means}.${random}.${signature}`,
+    `${expires}.r.${random}.${signature}`,
+    `${expires}.${means}.${random.toUpperCase()}x.${signature}`,
+    `${expires}.${means}.${random}.${other}`,
+    `${expires}.${means}.${random}.`,
     'x',
     '',
   ];
@@ -168,6 +156,44 @@ test('cookies of another key, another zone, changed and expired ones are rejecte
   t.is(await statusWith(port, '/other?k=mine', `captcha__4f_ther_2f_1=${value}`), 429);
   const short = cookieOf(await work(port, await jsonChallenge(port, '/short?k=short')));
   await waitFor('the end of the cookie', async () => (await statusWith(port, '/short?k=short', short)) === 429);
+});
+
+test('a cookie allows more requests, not any number; another solution as many again', async (t) => {
+  const port = (await shared()).port('web');
+  const passed = async (cookie: string): Promise<number> => {
+    const responses = await Promise.all(Array.from({ length: 20 }, () => get(port, '/verified?k=verified', { headers: { cookie } })));
+    return responses.filter(({ status }) => status === 200).length;
+  };
+  const [one, other] = [await jsonChallenge(port, '/verified?k=verified'), await jsonChallenge(port, '/verified?k=verified')];
+  const [cookie, another] = [cookieOf(await work(port, one)), cookieOf(await work(port, other))];
+  t.is(await passed(cookie), 10);
+  t.is(await passed(cookie), 0, 'it goes on above the rate');
+  t.is(await passed(another), 10);
+});
+
+test('work grows with the rate and with the work that was done; cheap challenges are not valid later', async (t) => {
+  const port = (await shared()).port('web');
+  const stored: JsonChallenge[] = [];
+  while (stored.length < 8) stored.push(await jsonChallenge(port, '/many?k=stored'));
+  t.is(stored[0]!.work!.difficulty, 4096);
+  let last = JSON.parse('{}') as { result?: string; challenge?: JsonChallenge };
+  for (const challenge of stored) last = JSON.parse((await work(port, challenge)).body) as typeof last;
+  t.is(last.result, 'harder');
+  // A minute that begins forgets half of the work.
+  t.true(last.challenge!.work!.difficulty > (4 * 4096) / 2);
+  t.is((await work(port, last.challenge!)).status, 200);
+  const cheap = await jsonChallenge(port, '/sub?k=risen');
+  const page = await challenged(port, '/sub?k=risen', { headers: PAGE });
+  await Promise.all(Array.from({ length: 40 }, () => get(port, '/sub?k=risen')));
+  t.true((await jsonChallenge(port, '/sub?k=risen')).work!.difficulty >= 10 * 4096);
+  const solution = { ...fieldsOf(page.body), work: solve(workOf(page.body)) };
+  const own = { token: cheap.token, work: solve(cheap.work!) };
+  await Promise.all(Array.from({ length: 40 }, () => get(port, '/sub?k=risen')));
+  const [harder, next] = await Promise.all([post(port, SOLUTION, own), post(port, SOLUTION, solution, PAGE)]);
+  t.regex(harder.body, /"result":"harder"/);
+  t.regex(next.body, /takes a little longer/);
+  t.regex(next.body, /id="captcha-work"/);
+  t.true(workOf(next.body).difficulty > 4 * 4096);
 });
 
 test('work is not enough where a picture is to be read; long keys are counted', async (t) => {
@@ -368,112 +394,4 @@ test('files of the page, pictures and sounds', async (t) => {
   const statuses: number[] = [];
   while (statuses.length < 5) statuses.push((await get(port, picture)).status);
   t.deepEqual(statuses, [200, 200, 200, 404, 404], 'each challenge is shown six times');
-});
-
-/** A server of its own. */
-const own = (http: string, location = ''): string => `${MODULE} worker_processes 2; events {}
-  http { captcha_zone $arg_k zone=c:1m; ${http}
-    server { listen 127.0.0.1:%%PORT_web%%; captcha on; captcha_limit_rate c 1; location / { ${location} stub_status; } } }`;
-
-const small = sharedScope((scope) =>
-  startSrv(
-    scope,
-    own(`captcha_session_zone sessions 32k;
-    server { listen 127.0.0.1:%%PORT_silent%%; captcha on; captcha_limit_rate c 1; captcha_sound off; location / { stub_status; } }`),
-  ),
-);
-
-async function reload(srv: Srv, conf: string): Promise<void> {
-  const count = (): number => srv.log().split('reconfigured').length;
-  const before = count();
-  await srv.configure(conf);
-  srv.signal('SIGHUP');
-  await waitFor('the reload', () => count() > before);
-}
-
-test('secrets rotate; a template and texts of files', async (t) => {
-  const log = 'error_log logs/error.log notice;';
-  const files = {
-    'conf/secrets': '# in use, former\nnew secret 0123456789\nold secret 0123456789\n',
-    'conf/page.html': '<html lang="{{lang}}"><h1>My shop: {{ title }}</h1>{{challenge}}</html>',
-    'conf/texts.json': '{"de":{"title":"Sind Sie ein Mensch?"},"en":{"title":"Hello"}}',
-  };
-  const srv = await startSrv(t, log + own("captcha_secret 'old secret 0123456789';"), { files });
-  const port = srv.port('web');
-  const cookie = cookieOf(await work(port, await jsonChallenge(port, '/?k=a')));
-  t.is(await statusWith(port, '/?k=a', cookie), 200);
-  await reload(srv, log + own('captcha_secret file=secrets; captcha_redirect_uri_file page.html; captcha_text_file texts.json;'));
-  t.is(await statusWith(port, '/?k=a', cookie), 200);
-  const page = await challenged(port, '/?k=a', { headers: { ...PAGE, 'accept-language': 'de-DE' } });
-  t.regex(page.body, /<html lang="de"><h1>My shop: Sind Sie ein Mensch\?<\/h1>/);
-  t.is(page.headers['content-security-policy'], undefined);
-  await reload(srv, log + own("captcha_secret 'new secret 0123456789';"));
-  t.is(await statusWith(port, '/?k=a', cookie), 429);
-});
-
-test('a client that guesses waits, and those of other keys do not; who works goes on', async (t) => {
-  const port = (await small()).port('web');
-  const [early, late] = [await jsonChallenge(port, '/?k=one'), await jsonChallenge(port, '/?k=other')];
-  const results = new Map<string, number>();
-  for (let n = 0; n < 30; n++) {
-    const { token } = await jsonChallenge(port, '/?k=one');
-    const { result } = JSON.parse((await post(port, SOLUTION, { token, solution: '111111' })).body) as { result: string };
-    results.set(result, (results.get(result) ?? 0) + 1);
-  }
-  // A minute may have begun meanwhile.
-  t.true((results.get('wait') ?? 0) >= 1 && (results.get('wrong') ?? 0) >= 20, JSON.stringify([...results]));
-  t.is((await work(port, early)).status, 200);
-  t.is((await hear(port, late)).status, 200);
-});
-
-test('a full session zone drops what was used longest ago, and stays usable', async (t) => {
-  const port = (await small()).port('web');
-  const solved = await jsonChallenge(port, '/?k=solved');
-  t.is((await work(port, solved)).status, 200);
-  for (let n = 0; n < 150; n++) await post(port, SOLUTION, { token: (await jsonChallenge(port, `/?k=other${n}`)).token, work: '1' });
-  t.is((await work(port, solved)).status, 403, 'a solution is valid once, also when it is not known any more');
-  const last = await jsonChallenge(port, '/?k=last');
-  t.is((await work(port, last)).status, 200);
-  t.is((await work(port, last)).status, 403);
-});
-
-test('captcha_sound off: pictures alone', async (t) => {
-  const port = (await small()).port('silent');
-  const challenge = await jsonChallenge(port, '/?k=silent');
-  t.is(challenge.sound, undefined);
-  t.is((await get(port, challenge.picture!.replace('picture', 'sound'))).status, 404);
-  t.notRegex((await challenged(port, '/?k=silent', { headers: PAGE })).body, /audio|sound/);
-});
-
-const ERRORS = [
-  ['', 'captcha_limit_rate c 1; captcha_expire 0; captcha on;', 'a second at least: 1s'],
-  ['', 'captcha_limit_rate none 1; captcha on;', 'zero size shared memory zone "none"'],
-  ['', 'captcha on;', '"captcha" needs "captcha_limit_rate"'],
-  ["captcha_secret 'short';", 'captcha on; captcha_limit_rate c 1;', 'the secret is too short'],
-  [
-    "captcha_secret 'long enough 0123456789' file=x;",
-    'captcha on; captcha_limit_rate c 1;',
-    '"captcha_secret" needs one or two secrets, or "file="',
-  ],
-  ['captcha_secret file=short;', 'captcha on; captcha_limit_rate c 1;', 'the secret is too short'],
-  ['captcha_redirect_uri_file empty.html;', 'captcha on; captcha_limit_rate c 1;', 'a template has "{{challenge}}" once'],
-  ['captcha_redirect_uri_file unknown.html;', 'captcha on; captcha_limit_rate c 1;', 'unknown part "{{nonsense}}"'],
-  ['captcha_text_file unknown.json;', 'captcha on; captcha_limit_rate c 1;', 'unknown text "nonsense" of "en"'],
-  ['captcha_session_zone c 1m;', '', 'the shared memory zone "c" is already declared for a different use'],
-  ['captcha_session_zone s 1k;', '', 'must be equal to or greater than 32k'],
-] as const;
-
-test('rejected configurations', async (t) => {
-  const files = {
-    'conf/short': 'x\n',
-    'conf/empty.html': '<html></html>',
-    'conf/unknown.html': '{{challenge}}\n{{nonsense}}',
-    'conf/unknown.json': '{"en":{"nonsense":""}}',
-  };
-  for (const [http, location, error] of ERRORS) {
-    const conf = `${MODULE} events {} http { captcha_zone $arg_k zone=c:1m; ${http} server { listen 127.0.0.1:%%PORT_web%%; location / { ${location} } } }`;
-    const run = await check(t, conf, files);
-    t.is(run.code, 1, conf);
-    t.true(run.stderr.includes(error), `${error}: ${run.stderr}`);
-  }
 });

@@ -9,6 +9,7 @@ const SETTINGS: readonly Option[] = [
   { name: 'off', about: 'no challenges' },
   { name: 'zone', value: 'ZONE', about: 'zone of the rate, which the configuration file declares' },
   { name: 'rate', value: 'N', about: 'requests per second and key; with --zone' },
+  { name: 'verified', value: 'N', about: 'requests per second with the cookie of a solution; with --rate' },
   { name: 'mode', value: 'MODE', field: 'captcha_mode', about: 'auto, image or pow' },
   { name: 'expire', value: 'TIME', field: 'captcha_expire', about: 'how long a solution is valid' },
 ];
@@ -60,13 +61,15 @@ function settingCall(args: Arguments, fields: Row): CommandCall {
 
 /** @throws Failure if the options contradict each other, or there are none */
 function fieldsOf(args: Arguments): Row {
-  const [zone, rate] = [args.optional('zone'), args.optional('rate')];
+  const [zone, rate, verified] = [args.optional('zone'), args.optional('rate'), args.optional('verified')];
   if (args.flag('on') && args.flag('off')) throw usageFailure('--on and --off contradict each other');
   if ((zone === undefined) !== (rate === undefined)) throw usageFailure('--zone and --rate are needed together');
+  if (verified !== undefined && rate === undefined) throw usageFailure('--verified needs --rate');
+  const limit = { zone, rate: Number(rate), ...(verified !== undefined && { verified: Number(verified) }) };
   const fields = {
     ...args.fields(),
     ...((args.flag('on') || args.flag('off')) && { captcha: args.flag('on') }),
-    ...(rate !== undefined && { captcha_limit_rate: { zone, rate: Number(rate) } }),
+    ...(rate !== undefined && { captcha_limit_rate: limit }),
   };
   if (Object.keys(fields).length === 0) throw usageFailure('there is nothing to change', '"srvctl help captcha set" shows the options');
   return fields;
