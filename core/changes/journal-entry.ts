@@ -1,12 +1,12 @@
 import { exactDirective } from '../contract/print.js';
 import type { SpecRegistry } from '../config/registry.js';
-import type { ConfigTree } from '../config/tree.js';
-import type { ArgContext } from '../contract/spec.js';
-import type { Directive } from '../contract/tree.js';
+import { ROOT_ID, type ConfigTree } from '../config/tree.js';
+import type { ArgContext, ContextName } from '../contract/spec.js';
+import type { Block, Directive } from '../contract/tree.js';
 import { Addresses, addressIn, below, keyIdentity, numberedStep, stepOf, stepsIn } from './address.js';
 import type { ResolvedEdit } from './edits.js';
 import { saysTheSame, textWithout } from './file-text.js';
-import { isOrderedLine, type LineTexts, notedLines, type NotedLine } from './ordered-lines.js';
+import { isOrderedLine, type LineTexts, notedLines, type NotedLine, placeAmongLines } from './ordered-lines.js';
 import { placeOfLine } from './state-line-place.js';
 import { stateFileOf } from './state-files.js';
 import type { Store } from './store.js';
@@ -18,7 +18,7 @@ export interface JournalChange {
   readonly edits: readonly ResolvedEdit[];
   readonly registry: SpecRegistry;
   readonly args: ArgContext;
-  /** Ids of blocks whose lines an earlier part of the same transaction has noted; adds the ones that are noted now. */
+  /** Ids of blocks whose lines an earlier part of the same transaction has noted whole; adds the ones that are noted now. */
   readonly noted: Set<number>;
 }
 
@@ -28,10 +28,10 @@ export interface AddressChange {
   readonly before?: string;
   readonly after?: string;
   /**
-   * Of a line whose order among others may matter: all such lines that its block had before the transaction; `true` where an earlier change of
-   * the transaction has them.
+   * Of a line whose order among others may matter: its place among them, the first is 0. Where one step changes several lines of a block: all such
+   * lines that the block had before, and `true` where an earlier change of the transaction has them.
    */
-  readonly lines?: readonly NotedLine[] | true;
+  readonly lines?: number | readonly NotedLine[] | true;
   /** Of what went: the last step of the address of what stood after it; absent: it was the last one. */
   readonly next?: string;
 }
@@ -47,6 +47,8 @@ export class JournalEntry {
   readonly #held = new Map<number, string | undefined>();
   /** True if an address that this transaction wrote was removed before it. */
   readonly #removedBefore = new Map<string, boolean>();
+  /** By the id of a block: how many of the edits are about ordered lines of it. */
+  readonly #lineEdits: ReadonlyMap<number, number>;
 
   constructor(
     private readonly store: Store,
@@ -59,20 +61,22 @@ export class JournalEntry {
     const { before, after, registry } = change;
     this.#before = new Addresses(before, registry, (address) => this.#removedBefore.get(address) ?? removed(address));
     this.#after = new Addresses(after, registry, removed);
+    this.#lineEdits = countLineEdits(change);
   }
 
   record(edit: ResolvedEdit): void {
     if (edit.operations.length === 0) return;
     const { before, after } = this.change;
+    const [old, now] = [before.byId(edit.id), after.byId(edit.id)];
+    const line = now ?? old;
+    const first = this.changes.length;
     const moved = this.#renamed(edit);
     if (moved !== undefined) {
       this.#move(moved);
       this.#after.forget();
+      if (line !== undefined && moved.id === edit.id) this.#noteLines(line, first);
       return;
     }
-    const [old, now] = [before.byId(edit.id), after.byId(edit.id)];
-    const line = now ?? old;
-    const first = this.changes.length;
     if (line !== undefined && this.#isStateLine(line)) this.#recordLine(line, old, now, siblingOf(edit) !== undefined);
     else if (edit.op === 'add' && now !== undefined) this.#add(now, this.#siblingAfter(now, siblingOf(edit)), edit.address);
     else if (edit.op === 'replace' && old !== undefined && now !== undefined) this.#replace(old, now);
@@ -103,19 +107,25 @@ export class JournalEntry {
   #noteLines(line: Directive, first: number): void {
     const { before, after, registry } = this.change;
     const tree = after.byId(line.id) === undefined ? before : after;
-    if (!isOrderedLine(line, registry.contextOf(tree, line.id), registry)) return;
-    const parent = tree.parentOf(line.id)?.id ?? 0;
+    const context = registry.contextOf(tree, line.id);
+    if (!isOrderedLine(line, context, registry)) return;
+    const parent = tree.parentOf(line.id)?.id ?? ROOT_ID;
     const block = before.byId(parent)?.block;
-    const context = registry.contextWithin(before, parent);
     if (block === undefined || context === undefined) return;
     for (const [offset, change] of this.changes.slice(first).entries()) {
-      const isNoted = this.change.noted.has(parent);
-      this.change.noted.add(parent);
-      const lines = isNoted
-        ? true
-        : notedLines(block, context, registry, ({ id }) => stepsIn(this.#before.of(id)).at(-1) ?? '', this.texts);
-      this.changes[first + offset] = { ...change, lines };
+      this.changes[first + offset] = { ...change, lines: this.#lines(line, tree, context) };
     }
+  }
+
+  #lines({ id }: Directive, tree: ConfigTree, context: ContextName): NonNullable<AddressChange['lines']> {
+    const { before, registry, noted } = this.change;
+    const parent = tree.parentOf(id)?.id ?? ROOT_ID;
+    const blockIn = (version: ConfigTree): Block => version.byId(parent)?.block ?? version.root;
+    // The other lines of the block would be the same in every entry of the history.
+    if (this.#lineEdits.get(parent) === 1) return placeAmongLines(id, blockIn(tree), context, registry);
+    if (noted.has(parent)) return true;
+    noted.add(parent);
+    return notedLines(blockIn(before), context, registry, (other) => stepsIn(this.#before.of(other.id)).at(-1) ?? '', this.texts);
   }
 
   /**
@@ -356,6 +366,18 @@ export class JournalEntry {
       this.store.keys.put(address, { identity, occurrence, key: child.key });
     }
   }
+}
+
+function countLineEdits({ before, after, edits, registry }: JournalChange): ReadonlyMap<number, number> {
+  const counts = new Map<number, number>();
+  for (const { id } of edits) {
+    const tree = after.byId(id) === undefined ? before : after;
+    const line = tree.byId(id);
+    if (line === undefined || !isOrderedLine(line, registry.contextOf(tree, id), registry)) continue;
+    const parent = tree.parentOf(id)?.id ?? ROOT_ID;
+    counts.set(parent, (counts.get(parent) ?? 0) + 1);
+  }
+  return counts;
 }
 
 function siblingOf({ operations }: ResolvedEdit): number | undefined {

@@ -52,6 +52,36 @@ export function notedLines(
   return last === undefined ? noted : [...noted, last];
 }
 
+/** How many such lines are in front of a directive in its block. */
+export function placeAmongLines(id: number, block: Block, context: ContextName, registry: SpecRegistry): number {
+  let place = 0;
+  for (const directive of block) {
+    if (directive.id === id) break;
+    if (isOrderedLine(directive, context, registry)) place++;
+  }
+  return place;
+}
+
+/** One change of a line of a block, with its place among those lines before it went, or after it came or changed. */
+export interface OrderedLineChange {
+  readonly place: number;
+  readonly before?: string | undefined;
+  readonly after?: string | undefined;
+  /** Step of what stood after a line that went. */
+  readonly next?: string | undefined;
+}
+
+/** Takes a change back in a list of lines. After a change of the file a line may be elsewhere: then it is searched for in all of them. */
+export function undoLine(lines: NotedLine[], { place, before, after, next }: OrderedLineChange): void {
+  const restored: readonly NotedLine[] = before === undefined ? [] : [next === undefined ? before : [before, next]];
+  if (after === undefined) lines.splice(place, 0, ...restored);
+  else {
+    const known = lines[place];
+    const at = known !== undefined && textOf(known) === after ? place : lines.findIndex((line) => textOf(line) === after);
+    if (at >= 0) lines.splice(at, 1, ...restored);
+  }
+}
+
 /**
  * Lines of a block to remove, and for each wanted line the one that stays for it; undefined: it is to be added. As many lines as
  * possible stay where they are.

@@ -9,7 +9,7 @@ import type { Directive } from '../contract/tree.js';
 import { Addresses, addressOf, blockAt, childAt, parentAddress, readable, ROOT_ADDRESS, stepsIn, type BlockAt } from './address.js';
 import { keyedOperation, withKeys, type EditSurroundings, type ResolvedEdit } from './edits.js';
 import type { AddressChange } from './journal-entry.js';
-import { lineChanges, orderedLines, textOf, type NotedLine } from './ordered-lines.js';
+import { lineChanges, orderedLines, textOf, undoLine, type OrderedLineChange, type NotedLine } from './ordered-lines.js';
 import { parseDirective } from './parse-directive.js';
 
 export interface RollbackSurroundings extends EditSurroundings {
@@ -28,7 +28,7 @@ export function rollbackEdits(changes: Iterable<AddressChange>, around: Rollback
   // The content of a restored block is corrected after it.
   const levels = Map.groupBy(places.values(), ({ steps }) => steps.length);
   for (const [, level] of [...levels].toSorted(([a], [b]) => a - b)) rollback.restore(level);
-  for (const [block, lines] of lists) rollback.restoreLines(block, lines);
+  for (const [block, past] of lists) rollback.restoreLines(block, past);
   return rollback.edits;
 }
 
@@ -36,9 +36,10 @@ export function rollbackEdits(changes: Iterable<AddressChange>, around: Rollback
 function wantedPlaces(changes: readonly AddressChange[]) {
   const places = new Map<string, WantedPlace>();
   /** Lines whose order may matter, by the address of their block. */
-  const lists = new Map<string, readonly NotedLine[]>();
+  const lists = new Map<string, LinesPast>();
   const nexts = new Map<string, string>();
-  for (const { address, before, after, next, lines } of changes) {
+  for (const change of changes) {
+    const { address, before, after, next, lines } = change;
     // How a block was says how all in it was.
     if (isWithinAny(address, places)) {
       const known = places.get(address);
@@ -47,7 +48,14 @@ function wantedPlaces(changes: readonly AddressChange[]) {
     } else if (lines === undefined) {
       places.set(address, { address, text: before, last: after, steps: stepsIn(address) });
       if (after === undefined) nexts.set(address, next ?? '');
-    } else if (lines !== true && !lists.has(parentAddress(address))) lists.set(parentAddress(address), lines);
+    } else if (lines !== true) {
+      const block = parentAddress(address);
+      const past = lists.get(block) ?? { changes: [], lines: undefined };
+      if (!lists.has(block)) lists.set(block, past);
+      if (past.lines !== undefined) continue;
+      if (typeof lines === 'number') past.changes.push({ place: lines, before, after, next });
+      else past.lines = lines;
+    }
   }
   // The last removal is restored first: then each line that another one is placed in front of exists.
   for (const [address, next] of [...nexts].toReversed()) {
@@ -63,6 +71,14 @@ function wantedPlaces(changes: readonly AddressChange[]) {
 function isWithinAny(address: string, places: ReadonlyMap<string, unknown>): boolean {
   let block = ROOT_ADDRESS;
   return stepsIn(address).some((step) => places.has((block = addressOf(block, step))));
+}
+
+/** Former lines of a block, as far as the changes in question say it. */
+interface LinesPast {
+  /** The first changes, the oldest first. */
+  readonly changes: OrderedLineChange[];
+  /** The lines after these changes; undefined: those of the configuration as it is. */
+  lines: readonly NotedLine[] | undefined;
 }
 
 interface WantedPlace {
@@ -168,11 +184,14 @@ class Rollback {
   }
 
   /** @throws ApiError 409 `RollbackImpossible` */
-  restoreLines(address: string, lines: readonly NotedLine[]): void {
+  restoreLines(address: string, past: LinesPast): void {
     const parent = this.#blockAt(stepsIn(address));
     if (parent === undefined) throw new ApiError(409, 'RollbackImpossible', `${readable(address)} is not in the configuration any more`);
     const { ids, file, registry } = this.around;
-    const { removed, kept } = lineChanges(orderedLines(parent.block, parent.context, registry), lines);
+    const current = orderedLines(parent.block, parent.context, registry);
+    const lines = [...(past.lines ?? current.map((line) => exactDirective(line)))];
+    for (const change of past.changes.toReversed()) undoLine(lines, change);
+    const { removed, kept } = lineChanges(current, lines);
     for (const line of removed) this.#remove(line);
     const places = new Map(Array.from(parent.block, ({ id }, place) => [id, place]));
     const previous = previousOf(kept);
