@@ -124,8 +124,10 @@ export interface BodyOutput {
  * engine's that are used again when the client's socket has sent them. Of ranges of the body only these are read.
  */
 export interface BodySource {
-  /** Bytes of the whole body. */
+  /** Bytes of the whole body; -1: not known, it ends with a read of 0 bytes, and ranges of it are not served. */
   readonly length: number;
+  /** The body is still being made: what there is of the response is sent before a read that waits. */
+  readonly grows?: boolean;
   /**
    * Reads bytes from `offset` on into `into`, which has room for the requested bytes. Returns the number of bytes, a promise only where it
    * really waits; 0 if there are no more although {@link length} says so: the response is cut off. Exceptions are logged, and cut it off

@@ -1,14 +1,17 @@
 import { copyFile, mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import type { HttpRequest } from '../../core/contract/http.js';
 import type { Log } from '../../core/contract/log.js';
 import { systemErrorText } from '../../core/contract/system-error.js';
 import type { Holds, RecordFields, Records, Zones } from '../../core/contract/zones.js';
+import { ARRIVAL_RECORDS, Arrivals, type Arrival, type SeenArrival } from './arrivals.js';
+import { ArrivingFile, type ArrivingFetch } from './arriving-file.js';
 import type { CacheFigures } from './cache-figures.js';
 import { EntryMemory } from './entry-memory.js';
 import { HeadMemory } from './head-memory.js';
 import { filePath, type CachePath } from './directives.js';
 import { RecentDigests } from './entry-names.js';
-import { encodeHead, EntryFile, expired, FIRST_READ, rewriteHead, type StoredHead } from './entry-file.js';
+import { encodeHead, EntryFile, expired, FIRST_READ, rewriteHead, StoredFlag, type StoredHead } from './entry-file.js';
 import type { ZonePurges } from './purges.js';
 import { WaitBudget } from './wait-budget.js';
 
@@ -25,6 +28,13 @@ const LONGEST_UPDATE = 60_000;
 
 /** A response that is about to be stored. */
 export type Unstored = Omit<StoredHead, 'bodyLength' | 'generation'>;
+
+/** A response that others read while it is stored. */
+export interface LiveEntry {
+  readonly arrival: Arrival;
+  /** Bytes of the body; -1: not known. */
+  readonly length: number;
+}
 
 /** See {@link CacheZone.moment}. */
 export interface Moment {
@@ -43,6 +53,7 @@ export class CacheZone {
   readonly #index: Records<Field>;
   readonly #totals: Records<(typeof TOTALS)[number]>;
   readonly holds: Holds;
+  readonly arrivals: Arrivals;
   #memory: EntryMemory | undefined = undefined;
   readonly #waits = new WaitBudget();
   readonly digests = new RecentDigests();
@@ -63,6 +74,7 @@ export class CacheZone {
     this.#index = zones.records(zone, { fields: FIELDS, evicted: (name, { bytes }) => this.#forgotten(name, bytes) });
     this.#totals = zones.records(zone, { fields: TOTALS, evict: false });
     this.holds = zones.holds(zone);
+    this.arrivals = new Arrivals(zones.records(zone, ARRIVAL_RECORDS), this.holds, () => this.#totals.add(ALL, 'turn', 1) ?? 0);
   }
 
   get name(): string {
@@ -95,6 +107,11 @@ export class CacheZone {
     return use.record as unknown as IndexRecord;
   }
 
+  /** Another number than before: a response was stored with the name, or renewed. */
+  stampOf(name: string): number {
+    return this.#index.get(name)?.stamp ?? 0;
+  }
+
   /** Now, as purges see it: to be had before a member is asked for what is to be stored. */
   get moment(): Moment {
     return { generation: this.purges.last, turn: this.#totals.get(ALL)?.turn ?? 0 };
@@ -109,11 +126,11 @@ export class CacheZone {
   open(name: string, key: string, known = this.#index.get(name)): EntryFile | undefined | Promise<EntryFile | undefined> {
     if (this.isLoaded && (known?.bytes ?? 0) === 0) return undefined;
     const copy = this.#memory?.get(name, known?.stamp ?? 0);
-    if (copy?.stored.key === key) return this.#judged(name, EntryFile.ofCopy(copy));
+    if (copy?.stored.key === key) return this.#judged(EntryFile.ofCopy(copy));
     const path = filePath(this.path, name);
     if (known !== undefined && known.bytes > 0 && known.bytes <= FIRST_READ && !this.#waits.isSpent) {
       const file = this.#waits.run(EntryFile.openNow, path, name, this.#heads);
-      if (file !== 'damaged') return this.#judged(name, this.#opened(name, key, known, file));
+      if (file !== 'damaged') return this.#judged(this.#opened(name, key, known, file));
     }
     return this.#openElsewhere(name, key, known, path);
   }
@@ -128,7 +145,7 @@ export class CacheZone {
       await this.remove(name);
       return undefined;
     }
-    return this.#judged(name, this.#opened(name, key, known, file));
+    return this.#judged(this.#opened(name, key, known, file));
   }
 
   /** Undefined: it is that of another key. */
@@ -143,14 +160,31 @@ export class CacheZone {
   }
 
   /** The file as purges and the clock let it be used. */
-  #judged(name: string, file: EntryFile | undefined): EntryFile | undefined | Promise<undefined> {
+  #judged(file: EntryFile | undefined): EntryFile | undefined {
     if (file === undefined) return undefined;
     const verdict = this.purges.verdictOn(file.stored);
     // The clock was set back: nothing says how old it is.
     if (verdict === 'valid') return file.stored.date > Date.now() + CLOCK_STEP ? file.expired(0) : file;
     if (verdict !== 'gone') return file.expired(verdict);
+    // It stays until it is replaced or swept: its name may be that of a new one by now.
     file.close();
-    return this.remove(name).then(() => undefined);
+    return undefined;
+  }
+
+  /**
+   * Opens a response that is being stored. Undefined: that is over, or it was purged meanwhile.
+   * @param keyName name of the file of its key @throws (rejects) Error of the system
+   */
+  async openArriving(
+    keyName: string,
+    { file, turn }: SeenArrival,
+    fetch: ArrivingFetch,
+    signal: HttpRequest['signal'],
+  ): Promise<ArrivingFile | undefined> {
+    const found = await ArrivingFile.open(join(this.#folderAside(file.split('.', 1)[0] ?? ''), `.${file}`), fetch, signal);
+    if (found === undefined || !this.#wasPurged(keyName, found.stored, { turn, generation: found.stored.generation })) return found;
+    found.close();
+    return undefined;
   }
 
   /** One that the loader had not come to. */
@@ -239,15 +273,18 @@ export class CacheZone {
   /**
    * Stores a response: written aside, and renamed when it is whole.
    * @param since before the member was asked: what is purged after it is not stored
+   * @param live others read it while it is written
    */
-  async write(name: string, since: Moment, head: Unstored, body: AsyncIterable<Buffer>): Promise<void> {
+  async write(name: string, since: Moment, head: Unstored, body: AsyncIterable<Buffer>, live?: LiveEntry): Promise<void> {
     const path = filePath(this.path, name);
     await this.#makeFolder(dirname(path));
-    const aside = join(this.path.use_temp_path ? this.temporary : dirname(path), `.${name}.${randomName()}`);
-    if (this.path.use_temp_path) await this.#makeFolder(this.temporary);
+    const folder = this.#folderAside(name);
+    if (this.path.use_temp_path) await this.#makeFolder(folder);
+    const file = `${name}.${randomName()}`;
+    const aside = join(folder, `.${file}`);
     try {
       const entry = { ...head, generation: since.generation };
-      const bytes = await writeEntry(aside, entry, body);
+      const bytes = await writeEntry(aside, entry, body, live && { ...live, file });
       await this.#moveInto(aside, path);
       this.add(name, bytes, head.date);
       // In this order: a purge that comes now finds the file.
@@ -255,6 +292,11 @@ export class CacheZone {
     } finally {
       await rm(aside, { force: true });
     }
+  }
+
+  /** Where a file is written that is to get a name. */
+  #folderAside(name: string): string {
+    return this.path.use_temp_path ? this.temporary : dirname(filePath(this.path, name));
   }
 
   /** Gives a file its name. From another file system it is copied first: no request finds a part of it. */
@@ -373,13 +415,25 @@ function counted(record: IndexRecord, use: Use): true {
 }
 
 /** @returns the bytes of the file */
-async function writeEntry(path: string, head: Omit<StoredHead, 'bodyLength'>, body: AsyncIterable<Buffer>): Promise<number> {
+async function writeEntry(
+  path: string,
+  head: Omit<StoredHead, 'bodyLength'>,
+  body: AsyncIterable<Buffer>,
+  live: (LiveEntry & { readonly file: string }) | undefined,
+): Promise<number> {
   const file = await open(path, 'wx+', 0o600);
   try {
     // The length of the body is known at its end: the room for the head is not.
     const room = encodeHead({ ...head, bodyLength: 0 }).length;
     let at = room;
-    for await (const piece of body) at += await writeAll(file, piece, at);
+    if (live !== undefined) {
+      await writeAll(file, encodeHead({ ...head, flags: head.flags | StoredFlag.Arriving, bodyLength: live.length }), 0);
+      live.arrival.begun(live.file);
+    }
+    for await (const piece of body) {
+      at += await writeAll(file, piece, at);
+      live?.arrival.grown();
+    }
     await writeAll(file, encodeHead({ ...head, bodyLength: at - room }), 0);
     return at;
   } finally {

@@ -10,6 +10,9 @@ import { isTrue } from './conditions.js';
 import type { StaleCase } from './directives.js';
 import type { EntryFile, StoredHead } from './entry-file.js';
 import { EntryLookup } from './entry-lookup.js';
+import { variantOf } from './entry-names.js';
+import type { ArrivingFile } from './arriving-file.js';
+import { FetchLock } from './fetch-lock.js';
 import { PartChoice } from './part-choice.js';
 import { renewStored, storeResponse } from './response-storing.js';
 import { isSingleRange, type Part } from './rfc9111/partial.js';
@@ -42,7 +45,7 @@ export class CachedRequest {
   /** Epoch milliseconds; NaN: the response is not stored. */
   #freshUntil = NaN;
   #isRevalidating = false;
-  #isHeld = false;
+  #lock: FetchLock | undefined = undefined;
   #isUpdating = false;
   #isStoring = false;
   #isOver = false;
@@ -161,25 +164,56 @@ export class CachedRequest {
   /** One request goes to a member, and the others wait for what it brings. */
   async #behindLock(): Promise<Result> {
     const { request, plan, zone } = this;
-    const { cache_lock_timeout: timeout, cache_lock_age: age } = plan.conf;
-    const deadline = Date.now() + timeout;
-    for (let limit = 1; ;) {
-      if (zone.holds.acquire(this.#name, limit) === 'held') break;
-      const left = deadline - Date.now();
-      if (left <= 0) {
+    const lookup = this.#lookup;
+    const lock = (this.#lock = new FetchLock(zone, request, plan.conf, this.#name));
+    let beside: StoredHead | undefined;
+    for (;;) {
+      const isHeld = lock.acquire();
+      if (isHeld && !lookup.isOutdated) return this.#toMember();
+      if (!isHeld && lock.isOver) {
         this.#mayStore = false;
         return this.#toMember();
       }
-      // After its age the request that all wait for is given up.
-      if (!(await zone.holds.whenBelow(this.#name, limit, Math.min(left, age), request.signal)) && age < left) limit++;
-      if (request.signal.aborted) return DECLINED;
-      await this.#lookup.open();
+      const arriving = isHeld ? undefined : await lock.wait();
+      if (request.signal.aborted) {
+        if (arriving !== 'declined') arriving?.close();
+        return DECLINED;
+      }
+      if (arriving === 'declined') return this.#toMember();
+      if (arriving !== undefined) {
+        const result = this.#join(arriving);
+        if (result !== undefined) return result;
+        if (this.#isForOthers(arriving.stored)) beside = arriving.stored;
+      }
+      await (beside === undefined ? lookup.open() : lookup.openBeside(beside));
+      if (beside !== undefined) lock.turnTo(lookup.variantName);
       if (this.#parts !== undefined && !(await this.#parts.choose(this.#terms, false))) this.#forwarded = 'partial';
-      if (this.stored !== undefined && isUsable(this.stored, this.#terms, Date.now())) return this.#send('HIT');
-      this.#lookup.close();
+      if (this.stored !== undefined) {
+        lock.release();
+        return this.#withStored(this.stored, false);
+      }
+      if (isHeld) return this.#toMember();
     }
-    this.#isHeld = true;
-    return this.#toMember();
+  }
+
+  /** Sends a response while it is being stored. Undefined: it is not for this request. */
+  #join(file: ArrivingFile): Result | undefined {
+    const { stored } = file;
+    const lookup = this.#lookup;
+    if (stored.key !== lookup.place.key || this.#isForOthers(stored) || !isUsable(stored, this.#terms, Date.now())) {
+      file.close();
+      return undefined;
+    }
+    lookup.stored = stored;
+    this.status = 'HIT';
+    this.#forwarded = undefined;
+    this.#freshUntil = stored.validUntil;
+    return sendStored(this.call, this.request, this.plan.rules, stored, file, undefined);
+  }
+
+  /** The fields that Vary names are others. */
+  #isForOthers({ key, vary, variant }: StoredHead): boolean {
+    return key === this.#lookup.place.key && variant !== variantOf(vary, this.request, this.plan.rules);
   }
 
   /** The part that a subrequest asks a member for. */
@@ -257,9 +291,13 @@ export class CachedRequest {
       return DECLINED;
     }
     if (response.status !== 206) this.#lookup.close();
-    if (!this.#mayStore || this.#terms.noStore || isTrue(plan.conf.no_cache, request)) return DECLINED;
+    if (!this.#mayStore || this.#terms.noStore || isTrue(plan.conf.no_cache, request)) {
+      this.#lock?.release();
+      return DECLINED;
+    }
     const judgement = plan.rules.judge(received);
-    if (!Number.isNaN(judgement.seconds)) this.#store(response, received, judgement);
+    if (Number.isNaN(judgement.seconds)) this.#lock?.decline();
+    else this.#store(response, received, judgement);
     return DECLINED;
   }
 
@@ -316,7 +354,8 @@ export class CachedRequest {
   }
 
   #store(response: MemberResponse, received: Received, judgement: Judgement): void {
-    const started = storeResponse(this.#lookup, this.plan, response, received, judgement, this.#since ?? this.zone.moment);
+    const since = this.#since ?? this.zone.moment;
+    const started = storeResponse(this.#lookup, this.plan, response, received, judgement, since, this.#lock?.arrival);
     if (started === undefined) return;
     this.#isStoring = true;
     this.#freshUntil = started.validUntil;
@@ -336,8 +375,7 @@ export class CachedRequest {
   }
 
   #release(): void {
-    if (this.#isHeld) this.zone.holds.release(this.#name);
-    this.#isHeld = false;
+    this.#lock?.release();
     if (this.#isUpdating) this.zone.endUpdate(this.#name);
     this.#isUpdating = false;
   }

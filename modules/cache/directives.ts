@@ -144,6 +144,13 @@ const DIRECTIVES = {
     default: '5s',
     doc: 'If the request that others wait for has not completed within this time, one more is passed on.',
   }),
+  cache_lock_streaming: directive({
+    in: ANYWHERE,
+    dynamic: true,
+    args: flag(),
+    default: 'off',
+    doc: 'Requests that wait for the response to another one get it while it arrives, each as fast as its client reads.',
+  }),
   cache_use_stale: directive({
     in: ANYWHERE,
     dynamic: true,

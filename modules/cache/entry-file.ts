@@ -40,6 +40,8 @@ export const StoredFlag = {
   NeverStale: 1,
   /** Never used without validation (no-cache). */
   AlwaysValidated: 2,
+  /** The body is still being written, and its length is -1 unless the member has named it. No file of the cache has that. */
+  Arriving: 4,
 } as const;
 
 /** A response as it is stored, without its body. Texts are bytes as latin1. */
@@ -142,6 +144,11 @@ export function decodeHead(bytes: Buffer): StoredHead | number | undefined {
   };
 }
 
+/** Bytes before the body, in which a head was found. */
+export function headLength(bytes: Buffer): number {
+  return bytes.readUInt32LE(At.length);
+}
+
 /** A response that is not fresh any more. @param purge number of the purge since which it is stale: epoch milliseconds, unless the clock was set back */
 export function expired(stored: StoredHead, purge: number): StoredHead {
   return { ...stored, validUntil: Math.min(stored.validUntil, purge > Date.now() ? 0 : purge) };
@@ -196,7 +203,7 @@ export class EntryFile implements BodySource {
       const known = heads.find(name, bytes);
       const stored = known ?? decodeHead(bytes);
       if (stored === undefined || typeof stored === 'number') return 'damaged';
-      const start = bytes.readUInt32LE(At.length);
+      const start = headLength(bytes);
       if (known === undefined) heads.keep(name, bytes.subarray(0, start), stored);
       const length = start + stored.bodyLength;
       return length > bytes.length ? 'damaged' : new EntryFile(-1, stored, Buffer.from(bytes.subarray(0, length)), start);
@@ -213,7 +220,7 @@ export class EntryFile implements BodySource {
       stored = decodeHead(bytes);
     }
     if (stored === undefined || typeof stored === 'number') return undefined;
-    const start = bytes.readUInt32LE(At.length);
+    const start = headLength(bytes);
     // One that was cut off is not whole; a short one has been read already.
     const isWhole = start + stored.bodyLength <= bytes.length || (await statFile(file)).size === start + stored.bodyLength;
     return isWhole ? new EntryFile(file, stored, bytes, start) : undefined;

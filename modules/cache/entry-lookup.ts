@@ -21,6 +21,9 @@ export class EntryLookup {
   /** The file of the key has the response for other fields of requests. */
   isOtherVariant = false;
   #isOver = false;
+  /** Of the files that were looked for. */
+  #stamp = 0;
+  #variantStamp = 0;
 
   constructor(
     readonly request: HttpRequest,
@@ -53,6 +56,7 @@ export class EntryLookup {
   open(known?: IndexRecord): Promise<void> | undefined {
     this.isOtherVariant = false;
     this.variantName = this.name;
+    this.#stamp = known?.stamp ?? this.zone.stampOf(this.name);
     try {
       const file = this.zone.open(this.name, this.place.key, known);
       const rest = file instanceof Promise ? file.then((found) => this.#found(found)) : this.#found(file);
@@ -77,9 +81,23 @@ export class EntryLookup {
     return undefined;
   }
 
+  /** The response for the fields of the request beside one that is being stored for others. */
+  openBeside({ vary, seed }: Pick<StoredHead, 'vary' | 'seed'>): Promise<void> {
+    this.seed = seed;
+    return this.#openVariant(variantOf(vary, this.request, this.rules)).catch((error: unknown) => this.#failed(error));
+  }
+
+  /** Another response was stored since. */
+  get isOutdated(): boolean {
+    const { zone, name, variantName } = this;
+    if (zone.stampOf(name) !== this.#stamp) return true;
+    return variantName !== name && zone.stampOf(variantName) !== this.#variantStamp;
+  }
+
   async #openVariant(variant: string): Promise<void> {
     this.variantName = this.nameOf(variant);
     this.isOtherVariant = true;
+    this.#variantStamp = this.zone.stampOf(this.variantName);
     const file = await this.zone.open(this.variantName, this.place.key);
     const isIt = file?.stored.variant === variant;
     if (!isIt) file?.close();

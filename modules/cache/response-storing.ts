@@ -2,6 +2,7 @@
 import type { MemberResponse } from '../../core/contract/http.js';
 import { MalformedBody } from '../../core/contract/http.js';
 import { systemErrorText } from '../../core/contract/system-error.js';
+import type { Arrival } from './arrivals.js';
 import type { CachePlan } from './cache-plan.js';
 import type { Moment } from './cache-zone.js';
 import type { EntryFile, StoredHead } from './entry-file.js';
@@ -20,7 +21,12 @@ export interface Storing {
   readonly done: Promise<void>;
 }
 
-/** Stores a response beside its way to the client. @param since before the member was asked @returns undefined: it is a part that does not say of what */
+/**
+ * Stores a response beside its way to the client.
+ * @param since before the member was asked
+ * @param arrival of a response that others wait for; a part of one is for this client alone
+ * @returns undefined: it is a part that does not say of what
+ */
 export function storeResponse(
   lookup: EntryLookup,
   { rules, conf }: CachePlan,
@@ -28,6 +34,7 @@ export function storeResponse(
   received: Received,
   judgement: Judgement,
   since: Moment,
+  arrival: Arrival | undefined,
 ): Storing | undefined {
   const { request, zone, log, place } = lookup;
   const part = rules.storesParts && response.status === 206 ? parsePart(response) : undefined;
@@ -56,8 +63,9 @@ export function storeResponse(
   const file = lookup.take();
   const whole = part === undefined ? { head: entry.head, body } : join(file, part, entry, body);
   const rule = rules.readsQueries ? (response.header('no-vary-search') ?? '') : '';
+  const live = arrival && part === undefined ? { arrival, length: response.length } : undefined;
   const done = changedPlace(zone, since, lookup.key, request.args, rule, place)
-    .then((other) => zone.write(other?.name ?? name, since, { ...entry, head: whole.head, key: other?.key ?? place.key }, whole.body))
+    .then((other) => zone.write(other?.name ?? name, since, { ...entry, head: whole.head, key: other?.key ?? place.key }, whole.body, live))
     .catch((error: unknown) => {
       const level = error instanceof MalformedBody ? 'info' : 'crit';
       log.write(level, `the response is not stored in cache "${zone.name}" (${systemErrorText(error)})`, request);

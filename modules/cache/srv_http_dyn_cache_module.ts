@@ -67,6 +67,7 @@ const fields: readonly FieldSet[] = [
   wordsField('proxy_cache_methods', { type: 'string', enum: [...METHODS] }, 'Methods whose responses are stored.'),
   argumentField('proxy_cache_min_uses', number({ min: 1 }), 'Requests after which a response is stored.'),
   argumentField('proxy_cache_lock', flag(), 'One request for a new key is passed on; the others wait for its response.'),
+  argumentField('proxy_cache_lock_streaming', flag(), 'Requests that wait for the same response get it while it arrives.'),
   argumentField('proxy_cache_background_update', flag(), 'Responses are renewed while the stale one is used.'),
   argumentField('proxy_cache_rules', choice(...RULES), 'The rules by which responses are stored and used.'),
   argumentField('proxy_cache_status', flag(), 'Responses have the field Cache-Status.'),

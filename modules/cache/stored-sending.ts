@@ -1,7 +1,8 @@
 /** Responding with what is stored. */
 import type { HttpRequest, MemberCall, Result } from '../../core/contract/http.js';
 import { conditionalStatus } from '../../core/toolkit/conditions.js';
-import type { EntryFile, StoredHead } from './entry-file.js';
+import type { ArrivingFile } from './arriving-file.js';
+import { EntryFile, type StoredHead } from './entry-file.js';
 import type { CachingRules } from './rules.js';
 import { cut, type ByteSpan } from './rfc9111/partial.js';
 
@@ -14,10 +15,10 @@ export function sendStored(
   request: HttpRequest,
   rules: CachingRules,
   stored: StoredHead,
-  file: EntryFile,
+  file: EntryFile | ArrivingFile,
   wanted: ByteSpan | undefined,
 ): Result {
-  const { stored: plain, body } = wanted === undefined ? { stored, body: file } : cut(stored, file, wanted);
+  const { stored: plain, body } = file instanceof EntryFile ? cut(stored, file, wanted) : { stored, body: file };
   const head = rules.sentHead(plain, Date.now());
   const found = conditionalStatusOf(request, rules, stored);
   if (found === 200) return call.respond(head, body, rules.keepsDate);

@@ -28,6 +28,7 @@ const READS = {
   throws: () => { throw new Error('cannot read'); },
   rejects: async () => { throw new Error('cannot wait'); },
   nonsense: () => 'many',
+  unknown: async (into, offset) => { await tick(); return offset < 5000 ? fill(into.subarray(0, 1000), offset) : 0; },
 };
 export class Plugin {
   static services = [Log];
@@ -48,7 +49,7 @@ export class Plugin {
         let bytes = 0;
         let open = true;
         const source = {
-          length: name === 'empty' ? 0 : LENGTH,
+          length: name === 'empty' ? 0 : name === 'unknown' ? -1 : LENGTH,
           read: (into, offset) => {
             const counted = (count) => { bytes += count; return count; };
             if (!open) this.log.write('alert', 'read after close', request);
@@ -73,7 +74,21 @@ httpModule({ name: 'acme', api: '1.1', directives: { source: directive({ in: ['l
 const LENGTH = 3_000_000;
 const BODY = Buffer.from(Array.from({ length: LENGTH }, (_, at) => at % 251));
 
-const NAMES = ['sync', 'async', 'little', 'gone', 'left', 'short', 'throws', 'rejects', 'nonsense', 'empty', 'whole', 'streamed'];
+const NAMES = [
+  'sync',
+  'async',
+  'little',
+  'gone',
+  'left',
+  'short',
+  'throws',
+  'rejects',
+  'nonsense',
+  'empty',
+  'unknown',
+  'whole',
+  'streamed',
+];
 
 function start(t: Scope): Promise<Srv> {
   return startSrv(
@@ -185,4 +200,13 @@ test('the same over HTTP/2', async (t) => {
     await new Promise((done) => stream.on('end', done));
     t.is(digest(Buffer.concat(pieces)), digest(BODY), name);
   }
+});
+
+test('a source of unknown length ends with a read of nothing, and has no ranges', async (t) => {
+  const srv = await site();
+  for (const headers of [{}, { Range: 'bytes=0-9' }]) {
+    const { status, body, headers: fields } = await get(srv.port('web'), '/unknown', { headers });
+    t.deepEqual([status, body.length, fields['content-length'], fields['accept-ranges']], [200, 5000, undefined, undefined]);
+  }
+  await srv.waitForLog(/closed unknown after 5000/);
 });

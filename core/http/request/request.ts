@@ -141,7 +141,7 @@ export class Request extends RequestData implements HttpRequest, BodyRequest {
 
   sendFrom(status: number, source: BodySource, contentType?: string): Result {
     assertStatus(status);
-    assertLength(source.length);
+    if (source.length !== -1) assertLength(source.length);
     if (this.isGone) {
       this.context.flow.sendFrom(this, source);
       return DONE;

@@ -68,7 +68,10 @@ export class SourceResponse implements RequestOwner, Lender {
       return;
     }
     // Filters need the whole body, and what they make of it is cut.
-    this.#parts = request.filters === undefined && request.ranges !== undefined ? request.ranges.parts : [{ start: 0, end: source.length }];
+    this.#parts =
+      request.filters === undefined && request.ranges !== undefined
+        ? request.ranges.parts
+        : [{ start: 0, end: source.length < 0 ? Infinity : source.length }];
     this.#pump();
   }
 
@@ -156,7 +159,8 @@ export class SourceResponse implements RequestOwner, Lender {
   #send(room: Buffer, count: number): number {
     if (!(count > 0 && count <= room.length)) {
       // The length is out: only an early end of the connection shows that the rest is missing.
-      if (count === 0) this.#cutOff();
+      if (count === 0 && this.source.length < 0) this.#finish();
+      else if (count === 0) this.#cutOff();
       else this.#failed(new TypeError(`a body source must read up to ${room.length} bytes, not ${inspect(count, { depth: 0 })}`));
       return 0;
     }
@@ -203,6 +207,7 @@ export class SourceResponse implements RequestOwner, Lender {
 
   #wait(room: Buffer, reading: Promise<number>): void {
     this.#pending = Pending.Read;
+    if (this.source.grows === true) this.request.stream.flush(this.request);
     reading.then(
       (count) => {
         this.#pending = Pending.Nothing;
