@@ -40,7 +40,7 @@ const PAGE_SCRIPT = `'use strict';
 (() => {
   const send = (form) => HTMLFormElement.prototype.submit.call(form);
   const resend = document.getElementById('captcha-resend');
-  if (resend) return send(resend);
+  if (resend) return resend.querySelector('input[type=file]:not([hidden])') ? undefined : send(resend);
   const form = document.getElementById('captcha');
   const work = document.getElementById('captcha-work');
   const reading = document.getElementById('captcha-reading');

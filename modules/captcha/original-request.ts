@@ -1,16 +1,34 @@
+import { isUtf8 } from 'node:buffer';
 import { ApiError } from '../../core/contract/control.js';
 import type { HttpRequest } from '../../core/contract/http.js';
+import { boundaryOf, parseMultipart } from './multipart.js';
+import { digestOf } from './sealed-challenge.js';
 
-/** The most bytes of a form that are kept in the page. */
-const LONGEST_FORM = 65_536;
-const FORM_TYPE = /^application\/x-www-form-urlencoded\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
+/** The most bytes of the body of a form that is kept in the page. */
+export const LONGEST_FORM = 65_536;
+const URLENCODED = 'application/x-www-form-urlencoded';
+const MULTIPART = 'multipart/form-data';
+const PLAIN = 'text/plain';
+/** As `enctype` of a form. */
+const ENCTYPES = [URLENCODED, MULTIPART, PLAIN] as const;
+export type Enctype = (typeof ENCTYPES)[number];
+const TYPE = /^([\w/+-]+)\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
+
+/** A form that is sent again. Fields are written as in a query. */
+interface KeptForm {
+  /** Undefined: no form is kept. */
+  readonly enctype?: Enctype | undefined;
+  readonly form: string;
+  /** Fields with files, and the names of these. */
+  readonly files: string;
+}
+
+export const NO_FORM: KeptForm = { form: '', files: '' };
 
 /** The request that a page leads back to. */
-export interface Original {
+export interface Original extends KeptForm {
   /** Path and query, of ASCII characters, on this very server. */
   readonly uri: string;
-  /** Fields of a form, as in its body; empty: none. */
-  readonly form: string;
   /** The body is lost. */
   readonly isCut: boolean;
 }
@@ -29,24 +47,58 @@ export function returnUri(target: string): string {
 /** The request that is challenged, with its form if that can be kept. */
 export function originalOf(request: HttpRequest): Original | Promise<Original> {
   const uri = returnUri(request.requestUri);
-  if (request.method === 'GET' || request.method === 'HEAD') return { uri, form: '', isCut: false };
+  if (request.method === 'GET' || request.method === 'HEAD') return { uri, ...NO_FORM, isCut: false };
   const length = Number(request.header('content-length') ?? NaN);
-  if (request.method !== 'POST' || !FORM_TYPE.test(request.header('content-type') ?? '') || length > LONGEST_FORM)
-    return { uri, form: '', isCut: length !== 0 };
+  const type = request.header('content-type') ?? '';
+  if (request.method !== 'POST' || enctypeOf(type) === undefined || length > LONGEST_FORM) return { uri, ...NO_FORM, isCut: length !== 0 };
   return request.readBody(LONGEST_FORM).then(
-    (body) => withForm(uri, body.toString('latin1')),
+    (body) => {
+      const form = keptForm(type, body);
+      return { uri, ...(form ?? NO_FORM), isCut: form === undefined };
+    },
     (error: unknown) => {
-      if (error instanceof ApiError && error.status === 413) return { uri, form: '', isCut: true };
+      if (error instanceof ApiError && error.status === 413) return { uri, ...NO_FORM, isCut: true };
       throw error;
     },
   );
 }
 
-/** A page shows fields as text: other bytes than those of UTF-8 would change. */
-function withForm(uri: string, body: string): Original {
-  const isText = /^[\x21-\x7e]*$/.test(body) && isEncodedText(body);
-  return { uri, form: isText ? body : '', isCut: !isText };
+/** Digest of the request that a page leads back to; a challenge seals it. */
+export function digestOfPage({ uri, enctype, form, files }: Omit<Original, 'isCut'>): string {
+  return digestOf(uri, enctype ?? '', form, files);
 }
+
+/** The encoding that a page or a Content-Type names. */
+export function enctypeOf(type: string): Enctype | undefined {
+  if (boundaryOf(type) !== undefined) return MULTIPART;
+  const name = TYPE.exec(type)?.[1]?.toLowerCase();
+  return ENCTYPES.find((known) => known === name);
+}
+
+/** Undefined: it cannot be kept. A page shows fields as text: bytes that are not UTF-8 would change. */
+function keptForm(type: string, body: Buffer): KeptForm | undefined {
+  const enctype = enctypeOf(type);
+  if (enctype === MULTIPART) {
+    const parts = parseMultipart(body, boundaryOf(type) ?? '');
+    return parts && { enctype, form: queryOf(parts.texts), files: queryOf(parts.files) };
+  }
+  if (enctype === PLAIN) {
+    const fields = plainFields(body);
+    return fields && { enctype, form: queryOf(fields), files: '' };
+  }
+  const form = body.toString('latin1');
+  return /^[\x21-\x7e]*$/.test(form) && isEncodedText(form) ? { enctype, form, files: '' } : undefined;
+}
+
+/** Lines with a name and a value (HTML, 4.10.21.8). Undefined: a value has several lines, so that fields cannot be distinguished. */
+function plainFields(body: Buffer): [name: string, value: string][] | undefined {
+  const lines = isUtf8(body) ? body.toString().split('\r\n') : [''];
+  if (lines.pop() !== '') return undefined;
+  const fields = lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)] as [string, string]);
+  return lines.every((line) => line.includes('=')) && lines.length > 0 ? fields : undefined;
+}
+
+const queryOf = (fields: [name: string, value: string][]): string => new URLSearchParams(fields).toString();
 
 function isEncodedText(body: string): boolean {
   try {

@@ -36,11 +36,12 @@ export function challengePage(style: PageStyle, challenge: Challenge, original: 
   const parts = [
     error === undefined ? '' : `<p class="error" role="alert" id="captcha-error">${escape(texts[error])}</p>`,
     `<form id="captcha" method="post" action="${PREFIX}solution" ${attributes}>`,
-    hidden('token', token) + hidden('uri', original.uri) + hidden('form', original.form) + hidden('work', ''),
+    hidden('token', token) + hidden('uri', original.uri) + formFields(original) + hidden('work', ''),
     isWorked ? working(texts, mode === 'auto') : '',
     mode === 'pow' ? `<noscript><p class="error">${escape(texts.no_script)}</p></noscript>` : reading(style, token, error !== undefined),
     '</form>',
-    original.form === '' ? '' : `<p class="hint">${escape(texts.kept)}</p>`,
+    original.enctype === undefined ? '' : `<p class="hint">${escape(texts.kept)}</p>`,
+    hasFiles(original) ? `<p class="hint">${escape(texts.files)}</p>` : '',
     original.isCut ? `<p class="hint">${escape(texts.not_kept)}</p>` : '',
   ];
   return fill(style, texts.title, texts.reason, parts);
@@ -55,12 +56,14 @@ export function gonePage(style: PageStyle, uri: string): string {
   ]);
 }
 
-/** Sends a form once more. */
-export function resendPage(style: PageStyle, { uri, form }: Original): string {
+/** Sends a form once more, when its files are chosen again. */
+export function resendPage(style: PageStyle, original: Original): string {
   const { texts } = style;
-  return fill(style, texts.resend, '', [
-    `<form id="captcha-resend" method="post" action="${escape(uri)}" accept-charset="utf-8">`,
+  const { uri, form, files, enctype } = original;
+  return fill(style, hasFiles(original) ? texts.choose_files : texts.resend, '', [
+    `<form id="captcha-resend" method="post" action="${escape(uri)}" enctype="${enctype}" accept-charset="utf-8">`,
     ...fieldsOf(form).map(([name, value]) => hidden(name, value)),
+    ...fieldsOf(files).map(([name, file], at) => fileInput(name, file, `captcha-file-${at}`)),
     `<button type="submit">${escape(texts.send)}</button></form>`,
   ]);
 }
@@ -91,6 +94,19 @@ function sounds(texts: Texts, token: string): string {
   const label = `aria-label="${escape(texts.sound)}" aria-describedby="captcha-sound-hint"`;
   return `<p class="hint" id="captcha-sound-hint">${escape(texts.sound_hint)}</p>
 <p><audio controls preload="none" src="${PREFIX}sound/${token}" ${label}></audio></p>`;
+}
+
+function formFields({ enctype, form, files }: Original): string {
+  if (enctype === undefined) return '';
+  return hidden('enctype', enctype) + hidden('form', form) + (files === '' ? '' : hidden('files', files));
+}
+
+/** True if files of the form are lost. Fields without a file are sent again as they were. */
+const hasFiles = ({ files }: Original): boolean => fieldsOf(files).some(([, file]) => file !== '');
+
+function fileInput(name: string, file: string, id: string): string {
+  const input = `type="file" id="${id}" name="${escape(name)}"`;
+  return file === '' ? `<input ${input} hidden>` : `<p><label for="${id}">${escape(file)}</label><input ${input}></p>`;
 }
 
 function hidden(name: string, value: string): string {

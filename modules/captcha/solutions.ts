@@ -2,15 +2,15 @@ import { DECLINED, type HttpRequest, type Result } from '../../core/contract/htt
 import { conditionalResult } from '../../core/toolkit/conditions.js';
 import { ASSETS, PREFIX, type Asset } from './assets.js';
 import type { Challenge, CaptchaVerdict } from './challenges.js';
-import { digestOf, pictureText, soundCounts } from './sealed-challenge.js';
-import { fieldsOf, returnUri, type Original } from './original-request.js';
+import { pictureText, soundCounts } from './sealed-challenge.js';
+import { digestOfPage, enctypeOf, fieldsOf, LONGEST_FORM, returnUri, type Original } from './original-request.js';
 import type { Means } from './pass-cookie.js';
 import { drawText } from './picture.js';
 import { sendJson, sendUncached, wantsPage, type CaptchaSite } from './site.js';
 import { soundOf } from './sound.js';
 
-/** A form of 64 KiB, of which each byte may have become three, and the rest. */
-const LONGEST_SOLUTION = 262_144;
+/** A form of which each byte may have become `%25XX`, and the rest. */
+const LONGEST_SOLUTION = 6 * LONGEST_FORM;
 const MOST_FIELDS = 10;
 const TOKEN_PATH = /^(picture|sound)\/([\w-]+)$/;
 
@@ -69,7 +69,7 @@ export class CaptchaSolutions {
     const { challenges } = this.site;
     const challenge = isForeign(request, sent) ? undefined : challenges.find(sent.token, request.startTime);
     if (challenge === undefined) return this.#reject(request, sent, undefined);
-    const solution = { text: readable(sent.solution), work: sent.work, page: digestOf(sent.uri, sent.form) };
+    const solution = { text: readable(sent.solution), work: sent.work, page: digestOfPage(sent) };
     const requests = this.effects.requests(challenge, request.startTime);
     const { verdict, left, means } = challenges.solve(challenge, solution, requests, request.startTime);
     if (verdict === 'right') return this.#right(request, sent, challenge, means);
@@ -92,7 +92,7 @@ export class CaptchaSolutions {
     this.effects.count(request, challenge.zone, 'right');
     request.response.set('Set-Cookie', cookie);
     if (!wantsPage(request) || sent.uri === '') return sendJson(request, 200, { result: 'right' });
-    if (sent.form !== '') return this.site.sendResend(request, sent);
+    if (sent.enctype !== undefined) return this.site.sendResend(request, sent);
     request.response.set('Location', sent.uri);
     return sendUncached(request, 303, '', 'text/plain');
   }
@@ -114,7 +114,9 @@ function parseSolution(body: Buffer): Sent | undefined {
     token: field('token'),
     solution: field('solution'),
     work: field('work'),
+    enctype: enctypeOf(field('enctype')),
     form: field('form'),
+    files: field('files'),
     uri: target === '' ? '' : returnUri(Buffer.from(target).toString('latin1')),
     isCut: false,
   };
@@ -140,12 +142,12 @@ const readable = (text: string): string => text.replaceAll(/[\s,;.-]/g, '').toUp
  * True if another site has sent it, so that it cannot send forms here on behalf of clients. Browsers say where a form is from; without
  * Sec-Fetch-Site (not over TLS) by Origin, which is `null` where the site wants no referrers.
  */
-function isForeign(request: HttpRequest, { form }: Sent): boolean {
+function isForeign(request: HttpRequest, { enctype }: Sent): boolean {
   const fetchSite = request.header('sec-fetch-site');
   if (fetchSite !== undefined) return fetchSite !== 'same-origin';
   const origin = request.header('origin');
   if (origin === undefined) return false;
-  if (origin === 'null') return form !== '';
+  if (origin === 'null') return enctype !== undefined;
   return origin.replace(/^[a-z]+:\/\//i, '').toLowerCase() !== request.header('host')?.toLowerCase();
 }
 

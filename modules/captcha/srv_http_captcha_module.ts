@@ -12,7 +12,7 @@ import { CaptchaSolutions, type SolutionEffects } from './solutions.js';
 import { Challenges, LIFETIME, USE_RECORDS } from './challenges.js';
 import { digestOf, type Mode } from './sealed-challenge.js';
 import { directives } from './directives.js';
-import { originalOf, type Original } from './original-request.js';
+import { digestOfPage, NO_FORM, originalOf, type Original } from './original-request.js';
 import { PassCookie } from './pass-cookie.js';
 import { SHIPPED_PAGE } from './page-template.js';
 import { SECRET_HINT, SHORTEST_SECRET, type Secrets } from './secrets.js';
@@ -206,7 +206,7 @@ export class Captcha {
 
   #challenge(request: HttpRequest, counted: string, count: number, { site, zone, mode, expire, rate }: Plan, original: Original): Result {
     this.log.write('info', `captcha: ${count} requests in a second, challenged by zone "${zone.name}"`, request);
-    const page = digestOf(original.uri, original.form);
+    const page = digestOfPage(original);
     const key = digestOf(zone.name, counted);
     const claims = { issued: request.startTime, zone: zone.name, rate, counted, key, mode, expire, page };
     return site.sendChallenge(request, site.challenges.issue(claims, count), original);
@@ -241,7 +241,7 @@ function later(record: { issued: number }, issued: number): boolean {
   return true;
 }
 
-const NOTHING: Original = { uri: '', form: '', isCut: false };
+const NOTHING: Original = { uri: '', ...NO_FORM, isCut: false };
 
 const isSet = (text: string): boolean => text !== '' && text !== '0';
 const isSecure = ({ connection }: HttpRequest): boolean => connection.tls !== undefined;

@@ -21,8 +21,10 @@ const ENGLISH = {
   gone: 'This task has expired, or was solved already. Please open the page again.',
   again: 'Open the page again',
   kept: 'Your form is kept, and sent as soon as you have solved this.',
-  not_kept: 'Your data is too large to be kept, or has files in it. Please send it again when you have solved this.',
+  files: 'Files are not kept. You can choose them again before your form is sent.',
+  not_kept: 'Your data is too large to be kept. Please send it again when you have solved this.',
   resend: 'Thank you. Your form is sent now.',
+  choose_files: 'Thank you. Please choose your files again.',
   send: 'Send it',
 };
 
@@ -52,8 +54,10 @@ const CHINESE: Texts = {
   gone: '此问题已过期或已被回答，请重新打开页面。',
   again: '重新打开页面',
   kept: '您在表单中输入的内容已保留，验证完成后将会发送。',
-  not_kept: '您发送的内容过大或包含文件，无法保留。请在验证完成后重新发送。',
+  files: '文件不会保留。您可以在发送之前重新选择文件。',
+  not_kept: '您发送的内容过大，无法保留。请在验证完成后重新发送。',
   resend: '谢谢。您输入的内容正在发送。',
+  choose_files: '谢谢。请重新选择您的文件。',
   send: '发送',
 };
 

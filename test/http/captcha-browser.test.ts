@@ -18,13 +18,14 @@ interface Setup {
 
 const FORM =
   '<form method=post action="/save?k=form&x=1"><input name=a value="1 &amp; 2"><textarea name=b>one\ntwo</textarea><button id=send>send</button></form>';
+const UPLOAD = FORM.replace('<form', '<form enctype=multipart/form-data').replace('<textarea', '<input type=file name=c><textarea');
 
 /** The member: a form, and for every other path a copy of the request. */
 const respond: RequestListener = (request, response) =>
   void bodyOf(request).then((body) => {
     response.setHeader('content-type', 'text/html');
     const shown = `hello ${request.method} ${request.url} [${body}]`.replaceAll('&', '&amp;');
-    response.end(request.url === '/form' ? FORM : `<pre>${shown}</pre>`);
+    response.end(request.url === '/form' ? FORM : request.url === '/upload' ? UPLOAD : `<pre>${shown}</pre>`);
   });
 
 const shared = sharedScope(async (scope): Promise<Setup> => {
@@ -134,6 +135,19 @@ browserTest('chromium: a form is sent again after the challenge, as it was', asy
   await page.until("document.body.innerText.startsWith('hello')");
   t.is(await page.text(), 'hello POST /save?k=form&x=1 [a=1+%26+2&b=one%0D%0Atwo]');
   t.deepEqual(page.errors, []);
+});
+
+browserTest('chromium: a form with a file field is sent again with its encoding', async (t) => {
+  const { page, url } = await busyPage('form');
+  await page.open(`${url}/upload`);
+  await page.until("document.getElementById('send') !== null");
+  await page.tabTo('send');
+  await page.press('Enter');
+  await page.until("document.body.innerText.startsWith('hello')");
+  const text = String(await page.text()).replaceAll(/-{4,}\w+/g, '--x');
+  t.regex(text, /^hello POST \/save\?k=form&x=1 \[--x\s+Content-Disposition: form-data; name="a"\s+1 & 2\s+--x/);
+  t.regex(text, /name="b"\s+one\s+two\s/);
+  t.regex(text, /name="c"; filename=""/);
 });
 
 browserTest('chromium: light and dark, names and contrast of all controls', async (t) => {

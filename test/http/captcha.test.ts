@@ -277,7 +277,8 @@ test('no solution leads to another site, and none to another page', async (t) =>
     const page = await challenged(port, path, { headers: PAGE });
     const solution = { ...fieldsOf(page.body), work: solve(workOf(page.body)) };
     t.is((await post(port, SOLUTION, { ...solution, uri: '//evil.example/' }, PAGE)).status, 403);
-    t.is((await post(port, SOLUTION, { ...solution, form: 'to=mallory' }, PAGE)).status, 403);
+    const form = { enctype: 'application/x-www-form-urlencoded', form: 'to=mallory' };
+    t.is((await post(port, SOLUTION, { ...solution, ...form }, PAGE)).status, 403);
     t.is((await post(port, SOLUTION, solution, PAGE)).headers.location, back, path);
   }
 });
@@ -301,9 +302,62 @@ test('a form is kept and sent again', async (t) => {
   t.not(cookieOf(resend), '');
   const large = await challenged(port, '/save?k=form', { method: 'POST', body: `a=${'x'.repeat(65_536)}`, headers });
   t.regex(large.body, /too large to be kept/);
-  t.is(fieldsOf(large.body)['form'], '');
-  const upload = { ...PAGE, 'content-type': 'multipart/form-data; boundary=x' };
-  t.regex((await challenged(port, '/save?k=form', { method: 'POST', body: '--x--', headers: upload })).body, /too large to be kept/);
+  t.is(fieldsOf(large.body)['form'], undefined);
+});
+
+/** The page that sends a form again, and its fields, after a challenge of this form. */
+async function resent(port: number, key: string, type: string, body: string) {
+  const headers = { ...PAGE, 'content-type': type };
+  const page = await challenged(port, `/many/save?k=${key}`, { method: 'POST', body, headers });
+  const solved = await post(port, SOLUTION, { ...fieldsOf(page.body), work: solve(workOf(page.body)) }, PAGE);
+  return { page: page.body, solved, fields: fieldsOf(solved.body) };
+}
+
+/** A part of a body with `multipart/form-data`. */
+const part = (disposition: string, content: string): string =>
+  `--x y\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n${content}\r\n`;
+
+test('forms of all encodings are kept; files are chosen again', async (t) => {
+  const port = (await shared()).port('web');
+  const texts = part('name="a"', 'one\r\ntwo') + part('name="b%22"', '你') + part('name="none"; filename=""', '');
+  const type = 'multipart/form-data; boundary="x y"';
+  const { solved, fields, page } = await resent(port, 'multipart', type, `${texts}--x y--\r\n`);
+  t.regex(page, /Your form is kept/);
+  t.notRegex(page, /Files are not kept/);
+  t.regex(solved.body, /action="\/many\/save\?k=multipart" enctype="multipart\/form-data"/);
+  t.deepEqual(fields, { a: 'one\r\ntwo', 'b"': '你' });
+  t.regex(solved.body, /<input type="file" id="captcha-file-0" name="none" hidden>/);
+  const file = part('name="f"; filename="<1>.txt"\r\nContent-Type: text/plain', 'content');
+  const upload = await resent(port, 'upload', type, `${texts}${file}--x y--`);
+  t.regex(upload.page, /Files are not kept/);
+  t.deepEqual(upload.fields, fields);
+  t.regex(upload.solved.body, /<label for="captcha-file-1">&lt;1&gt;\.txt<\/label><input type="file" id="captcha-file-1" name="f">/);
+  const plain = await resent(port, 'plain', 'text/plain', 'a=1=2\r\nb=\r\n');
+  t.regex(plain.solved.body, /enctype="text\/plain"/);
+  t.deepEqual(plain.fields, { a: '1=2', b: '' });
+  const empty = await resent(port, 'empty', 'application/x-www-form-urlencoded', '');
+  t.regex(empty.solved.body, /<form id="captcha-resend" method="post"/);
+  const most = await resent(port, 'most', type, `${part('name="a"', '你'.repeat(21_700))}--x y--`);
+  t.is(most.fields['a']?.length, 21_700);
+});
+
+test('forms that cannot be kept: the page says so', async (t) => {
+  const port = (await shared()).port('web');
+  let lost = 0;
+  const open = '--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n';
+  for (const [type, body] of [
+    ['multipart/form-data; boundary=x', '--x\r\n--x--'],
+    ['multipart/form-data; boundary=x', open],
+    ['multipart/form-data; boundary=x', `${open}${'x'.repeat(65_536)}\r\n--x--`],
+    ['multipart/form-data', '--x--'],
+    ['application/x-www-form-urlencoded', 'a=%ff'],
+    ['text/plain', 'a=1\r\n2\r\n'],
+    ['application/json', '{}'],
+  ] as const) {
+    const { page, solved } = await resent(port, `lost${lost++}`, type, body);
+    t.regex(page, /too large to be kept/, `${type} ${body.slice(0, 100)}`);
+    t.is(solved.status, 303);
+  }
 });
 
 test('solutions from other sites are rejected: no other site sends forms for a client', async (t) => {
