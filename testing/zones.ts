@@ -1,8 +1,9 @@
 /** Shared memory for unit tests: that of a server with one worker, without the server. */
 import type { ZoneSize } from '../core/contract/args.js';
-import { Zones, type Holds, type RecordOptions, type Records } from '../core/contract/zones.js';
+import { Zones, type Copies, type Holds, type RecordOptions, type Records } from '../core/contract/zones.js';
 import type { FigureTable } from '../core/contract/figures.js';
 import { SharedFigures } from '../core/zone/figures.js';
+import { ZoneCopies } from '../core/zone/copies.js';
 import { ZoneHolds } from '../core/zone/holds.js';
 import { ZoneRecords } from '../core/zone/records.js';
 import { Zone } from '../core/zone/zone.js';
@@ -34,6 +35,11 @@ export class FakeZones extends Zones {
 
   figures(zone: ZoneSize): FigureTable {
     return SharedFigures.open(this.#zone(zone), 0, 1, this) ?? tooSmall(zone);
+  }
+
+  copies(zone: ZoneSize, bytes: number): Copies {
+    const other = { name: `${zone.name}\0copies`, size: ZoneCopies.zoneSize(bytes) };
+    return ZoneCopies.open(this.#zone(other), bytes) ?? tooSmall(zone);
   }
 
   #zone({ name, size }: ZoneSize): Zone {

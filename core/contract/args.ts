@@ -244,6 +244,23 @@ export function zoneName(): ArgType<string, string> {
   };
 }
 
+/** The largest memory of a zone. */
+const MOST_COPIES = 1024 ** 3;
+
+/** Bytes of memory for copies, beside the zone that the same directive declares with {@link zone}: `param('memory', copies())`. */
+export function copies({ min = '1m' } = {}): ArgType<number, string | number> {
+  const bytes = size({ min });
+  return {
+    ...bytes,
+    kind: 'copies',
+    parse(value, context, written) {
+      const result = bytes.parse(value, context, written);
+      if (result > MOST_COPIES) throw new ArgError(`value "${value}" must be equal to or less than ${sizeText(MOST_COPIES)}`);
+      return result;
+    },
+  };
+}
+
 const RATE_SECONDS: Readonly<Record<string, number>> = { 'r/s': 1, 'r/m': 60, '': 1 };
 
 /** Requests per second or minute, `10r/s`, `30r/m`, in thousandths of a request per second, rounded down as nginx does (`limit_req_zone`). */

@@ -64,6 +64,7 @@ export interface ArgType<T, J = unknown> {
   readonly kind:
     | 'text'
     | 'zone'
+    | 'copies'
     | 'number'
     | 'size'
     | 'time'

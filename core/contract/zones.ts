@@ -83,6 +83,40 @@ export interface Holds {
   readonly size: number;
 }
 
+/** A copy as it was found: until it goes, or is moved. */
+export interface FoundCopy {
+  /** Bytes. */
+  readonly length: number;
+  /** Where it is in the zone, and which one that has been there. */
+  readonly place: number;
+  readonly version: number;
+}
+
+/**
+ * Copies of bytes in memory, of which the ones that are used often stay: one for all workers. Names are 128-bit digests, as 32 hexadecimal digits. Any
+ * may go at any moment. A use of one takes no lock. They do not outlive an upgrade.
+ */
+export interface Copies {
+  /** Bytes of the longest copy: more are not kept. */
+  readonly longest: number;
+  /** How many there are, and the bytes of all. */
+  readonly count: number;
+  readonly bytes: number;
+  find(name: string): FoundCopy | undefined;
+  /**
+   * Reads the bytes of a copy from an offset on; counts as a use.
+   * @returns false if it has gone: then what `into` has is of no use
+   */
+  read(found: FoundCopy, from: number, into: Buffer): boolean;
+  /**
+   * Keeps a copy, unless there is one. For what others may change meanwhile, who call {@link drop} afterwards.
+   * @param isValid asked when the copy is made and cannot be found yet; false: it is one of before a change
+   */
+  offer(name: string, bytes: Uint8Array, isValid: () => boolean): void;
+  /** When it returns, no worker finds the copy, nor one that is being offered. */
+  drop(name: string): void;
+}
+
 /**
  * The shared memory zones that directives declare with a `zone` argument. A zone exists before anything is compiled, is the same memory in
  * every worker, and outlives reloads: as long as its directive has the same name, size and positional arguments (the key).
@@ -103,4 +137,10 @@ export abstract class Zones {
   abstract holds(zone: ZoneSize): Holds;
   /** Rows of figures in a zone. For `compile`; in each thread the same object for a zone. @throws RangeError if the zone is too small for its table */
   abstract figures(zone: ZoneSize): FigureTable;
+  /**
+   * The copies in the memory that the directive of a zone declares for them, with an argument of the type `copies()`. For `compile`.
+   * @param bytes the value of that argument
+   * @throws RangeError if there is no such memory
+   */
+  abstract copies(zone: ZoneSize, bytes: number): Copies;
 }

@@ -5,9 +5,10 @@ import type { RegisteredSpec, SpecRegistry } from '../config/registry.js';
 import type { ZoneSize } from '../contract/args.js';
 import { engineOf, type AnyArgContext, type ArgType, type ContextName, type DirectiveSpec } from '../contract/spec.js';
 import type { Block, Directive } from '../contract/tree.js';
-import type { Zones, Holds, RecordOptions, Records } from '../contract/zones.js';
+import type { Copies, Zones, Holds, RecordOptions, Records } from '../contract/zones.js';
 import type { FigureTable } from '../contract/figures.js';
 import { SharedFigures } from '../zone/figures.js';
+import { ZoneCopies } from '../zone/copies.js';
 import { ZoneHolds } from '../zone/holds.js';
 import { ZoneRecords, type Now } from '../zone/records.js';
 import type { Zone } from '../zone/zone.js';
@@ -30,7 +31,7 @@ export interface ModuleZonesOptions {
 }
 
 /** The zones that directives of modules declare: opened before modules compile, closed when no configuration has them. */
-export class ModuleZones implements Pick<Zones, 'records' | 'holds' | 'figures'>, Follower {
+export class ModuleZones implements Pick<Zones, 'records' | 'holds' | 'figures' | 'copies'>, Follower {
   #zones: ReadonlyMap<string, Zone> = new Map();
   /** The zones as they will be, while a change is being prepared. */
   #coming: ReadonlyMap<string, Zone> | undefined;
@@ -81,6 +82,10 @@ export class ModuleZones implements Pick<Zones, 'records' | 'holds' | 'figures'>
     const figures = SharedFigures.open(found, worker, workers, clock) ?? tooSmall(zone.name);
     this.#figures.set(found, figures);
     return figures;
+  }
+
+  copies({ name, size }: ZoneSize, bytes: number): Copies {
+    return ZoneCopies.open(this.#find({ name: copiesName(name), size }), bytes) ?? tooSmall(name);
   }
 
   prepare(change: Change): Prepared {
@@ -167,7 +172,13 @@ export class ModuleZones implements Pick<Zones, 'records' | 'holds' | 'figures'>
     this.#errors = errors.toError();
     if (this.#errors !== undefined) throw this.#errors;
     const { zones } = this.options;
-    return new Map(Array.from(declared, ([name, { directive, size, key }]) => [name, zones.open(name, size, directive.name, key)]));
+    const opened = new Map<string, Zone>();
+    for (const [name, { directive, size, copies, key }] of declared) {
+      opened.set(name, zones.open(name, size, directive.name, key));
+      const other = copiesName(name);
+      if (copies !== undefined) opened.set(other, zones.open(other, ZoneCopies.zoneSize(copies), directive.name, key));
+    }
+    return opened;
   }
 
   #close(zones: ReadonlyMap<string, Zone>): void {
@@ -197,11 +208,15 @@ interface ZoneSpec {
   readonly registered: RegisteredSpec;
   /** The argument with the zone, empty if it is the only one. */
   readonly field: string;
+  /** The argument with the bytes of copies; undefined: there are none. */
+  readonly copiesField: string | undefined;
 }
 
 interface Declaration extends ZoneSize {
   readonly directive: Directive;
   readonly context: ContextName;
+  /** Bytes of copies beside it. */
+  readonly copies: number | undefined;
   /** Its positional arguments: with others it is another zone. */
   readonly key: string;
 }
@@ -211,21 +226,24 @@ function zoneSpecs(registry: SpecRegistry): ZoneSpec[] {
   for (const context of ZONE_CONTEXTS) {
     for (const name of registry.namesIn(context)) {
       const registered = registry.find(context, name);
-      const field = registered && zoneField(registered.spec);
-      if (registered !== undefined && field !== undefined) specs.push({ context, registered, field });
+      const field = registered && fieldOf(registered.spec, 'zone');
+      if (registered === undefined || field === undefined) continue;
+      specs.push({ context, registered, field, copiesField: fieldOf(registered.spec, 'copies') });
     }
   }
   return specs;
 }
 
-/** The name of the argument that declares a zone. */
-function zoneField({ args }: DirectiveSpec): string | undefined {
+/** The name of the argument of a kind; empty: it is the only one. */
+function fieldOf({ args }: DirectiveSpec, wanted: ArgType<unknown>['kind']): string | undefined {
+  const isIt = ({ kind, of }: ArgType<unknown>): boolean => kind === wanted || of?.kind === wanted;
   if (args === undefined) return undefined;
-  if (typeof args.parse === 'function') return isZone(args as ArgType<unknown>) ? '' : undefined;
-  return Object.entries(args).find(([, type]) => isZone(type as ArgType<unknown>))?.[0];
+  if (typeof args.parse === 'function') return isIt(args as ArgType<unknown>) ? '' : undefined;
+  return Object.entries(args).find(([, type]) => isIt(type as ArgType<unknown>))?.[0];
 }
 
-const isZone = ({ kind, of }: ArgType<unknown>): boolean => kind === 'zone' || of?.kind === 'zone';
+/** No directive can name it. */
+const copiesName = (zone: string): string => `${zone}\0copies`;
 
 function* directivesOf(root: Block, { context, registered: { name } }: ZoneSpec): Generator<Directive> {
   if (context === 'main') yield* root.named(name);
@@ -238,13 +256,18 @@ function* inEngine(engine: Block, context: ContextName, name: string): Generator
 }
 
 /** Undefined: the directive goes without a zone. */
-function declarationOf(directive: Directive, { context, registered, field }: ZoneSpec, args: AnyArgContext): Declaration | undefined {
+function declarationOf(
+  directive: Directive,
+  { context, registered, field, copiesField }: ZoneSpec,
+  args: AnyArgContext,
+): Declaration | undefined {
   const value = readDirective(registered.signature, directive, args);
   const found = (field === '' ? value : (value as Record<string, unknown>)[field]) as ZoneSize | string | undefined;
   if (found === undefined) return undefined;
   const zone = typeof found === 'string' ? { name: found, size: (value as ZoneSize).size } : found;
+  const copies = copiesField === undefined ? undefined : ((value as Record<string, unknown>)[copiesField] as number | undefined);
   const positional = directive.args.filter(({ text }) => registered.signature.keyed(text) === undefined);
-  return { directive, context, ...zone, key: positional.map(({ text }) => text).join(' ') };
+  return { directive, context, ...zone, copies, key: positional.map(({ text }) => text).join(' ') };
 }
 
 /** @throws ConfigError in nginx's words if the name is declared already */

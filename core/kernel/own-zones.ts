@@ -1,6 +1,6 @@
 import type { ZoneSize } from '../contract/args.js';
+import { Zones, type Copies, type Holds, type RecordOptions, type Records } from '../contract/zones.js';
 import type { FigureTable } from '../contract/figures.js';
-import { Zones, type Holds, type RecordOptions, type Records } from '../contract/zones.js';
 import type { Belonging } from './module-life.js';
 import type { ModuleZones } from './module-zones.js';
 
@@ -45,5 +45,9 @@ export class OwnZones extends Zones implements Belonging {
 
   figures(zone: ZoneSize): FigureTable {
     return this.zones.figures(zone);
+  }
+
+  copies(zone: ZoneSize, bytes: number): Copies {
+    return this.zones.copies(zone, bytes);
   }
 }

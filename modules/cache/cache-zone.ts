@@ -7,11 +7,12 @@ import type { Holds, RecordFields, Records, Zones } from '../../core/contract/zo
 import { ARRIVAL_RECORDS, Arrivals, type Arrival, type SeenArrival } from './arrivals.js';
 import { ArrivingFile, type ArrivingFetch } from './arriving-file.js';
 import type { CacheFigures } from './cache-figures.js';
-import { EntryMemory } from './entry-memory.js';
 import { HeadMemory } from './head-memory.js';
+import { KeptEntries } from './kept-entries.js';
 import { filePath, type CachePath } from './directives.js';
 import { RecentDigests } from './entry-names.js';
 import { encodeHead, EntryFile, expired, FIRST_READ, rewriteHead, StoredFlag, type StoredHead } from './entry-file.js';
+import type { Verdict } from './purge-list.js';
 import type { ZonePurges } from './purges.js';
 import { WaitBudget } from './wait-budget.js';
 
@@ -54,7 +55,8 @@ export class CacheZone {
   readonly #totals: Records<(typeof TOTALS)[number]>;
   readonly holds: Holds;
   readonly arrivals: Arrivals;
-  #memory: EntryMemory | undefined = undefined;
+  /** Undefined: none are. */
+  readonly kept: KeptEntries | undefined = undefined;
   readonly #waits = new WaitBudget();
   readonly digests = new RecentDigests();
   readonly #heads = new HeadMemory();
@@ -70,7 +72,8 @@ export class CacheZone {
     readonly figures: CacheFigures,
   ) {
     const zone = path.keys_zone;
-    if (path.memory !== undefined) this.#memory = new EntryMemory(path.memory);
+    if (path.memory !== undefined)
+      this.kept = new KeptEntries(zones.copies(zone, path.memory), (name, now, uses) => void this.use(name, now, uses));
     this.#index = zones.records(zone, { fields: FIELDS, evicted: (name, { bytes }) => this.#forgotten(name, bytes) });
     this.#totals = zones.records(zone, { fields: TOTALS, evict: false });
     this.holds = zones.holds(zone);
@@ -100,9 +103,9 @@ export class CacheZone {
     this.#totals.add(ALL, 'loaded', 1);
   }
 
-  /** Counts a request for a name. */
-  use(name: string, now: number): IndexRecord {
-    const use: Use = { now, record: undefined };
+  /** Counts requests for a name. */
+  use(name: string, now: number, count = 1): IndexRecord {
+    const use: Use = { now, count, record: undefined };
     this.#index.update(name, counted, use);
     return use.record as unknown as IndexRecord;
   }
@@ -118,6 +121,21 @@ export class CacheZone {
   }
 
   /**
+   * The response stored with a name if it is in memory; counted as a request for it. As {@link open} otherwise. Copies go when their files change: the index
+   * is not looked at.
+   */
+  openKept(name: string, key: string, now: number): EntryFile | undefined {
+    const kept = this.kept?.get(name, now);
+    if (kept === undefined || kept.stored.key !== key) return undefined;
+    const file = EntryFile.ofKept(kept);
+    const verdict = this.#verdictOn(kept.stored);
+    if (verdict === 'valid') return file;
+    if (verdict !== 'gone') return file.expired(verdict);
+    this.kept?.drop(name);
+    return undefined;
+  }
+
+  /**
    * Opens the response stored with a name. Undefined: there is none, or it is that of another key, or was purged; it is stale if it was purged softly.
    * A promise only if the file is large, or the disk slow.
    * @param known from {@link use}
@@ -125,8 +143,6 @@ export class CacheZone {
    */
   open(name: string, key: string, known = this.#index.get(name)): EntryFile | undefined | Promise<EntryFile | undefined> {
     if (this.isLoaded && (known?.bytes ?? 0) === 0) return undefined;
-    const copy = this.#memory?.get(name, known?.stamp ?? 0);
-    if (copy?.stored.key === key) return this.#judged(EntryFile.ofCopy(copy));
     const path = filePath(this.path, name);
     if (known !== undefined && known.bytes > 0 && known.bytes <= FIRST_READ && !this.#waits.isSpent) {
       const file = this.#waits.run(EntryFile.openNow, path, name, this.#heads);
@@ -152,8 +168,8 @@ export class CacheZone {
   #opened(name: string, key: string, known: IndexRecord | undefined, file: EntryFile | undefined): EntryFile | undefined {
     if (file === undefined) this.#removed(name);
     else this.#found(name, file);
-    const whole = this.#memory && file?.copy;
-    if (whole !== undefined && known !== undefined) this.#memory?.offer(name, known.stamp, known.uses, whole);
+    const whole = this.kept && file?.whole;
+    if (whole !== undefined && known !== undefined) this.kept?.offer(name, whole, () => this.#index.get(name)?.stamp === known.stamp);
     if (file === undefined || file.stored.key === key) return file;
     file.close();
     return undefined;
@@ -162,9 +178,8 @@ export class CacheZone {
   /** The file as purges and the clock let it be used. */
   #judged(file: EntryFile | undefined): EntryFile | undefined {
     if (file === undefined) return undefined;
-    const verdict = this.purges.verdictOn(file.stored);
-    // The clock was set back: nothing says how old it is.
-    if (verdict === 'valid') return file.stored.date > Date.now() + CLOCK_STEP ? file.expired(0) : file;
+    const verdict = this.#verdictOn(file.stored);
+    if (verdict === 'valid') return file;
     if (verdict !== 'gone') return file.expired(verdict);
     // It stays until it is replaced or swept: its name may be that of a new one by now.
     file.close();
@@ -185,6 +200,12 @@ export class CacheZone {
     if (found === undefined || !this.#wasPurged(keyName, found.stored, { turn, generation: found.stored.generation })) return found;
     found.close();
     return undefined;
+  }
+
+  #verdictOn(stored: StoredHead): Verdict {
+    const verdict = this.purges.verdictOn(stored);
+    // The clock was set back: nothing says how old it is.
+    return verdict === 'valid' && stored.date > Date.now() + CLOCK_STEP ? 0 : verdict;
   }
 
   /** One that the loader had not come to. */
@@ -209,6 +230,7 @@ export class CacheZone {
       undefined,
     );
     if (result === 'stored') this.#totals.add(ALL, 'stored', bytes - before);
+    this.kept?.drop(name);
   }
 
   /**
@@ -230,7 +252,7 @@ export class CacheZone {
     return hasRoom;
   }
 
-  /** Copies in memory are those of before. */
+  /** The copy in memory is that of before. */
   #changed(name: string): void {
     const stamp = this.#totals.add(ALL, 'turn', 1) ?? 0;
     this.#index.update(
@@ -241,6 +263,7 @@ export class CacheZone {
       },
       undefined,
     );
+    this.kept?.drop(name);
   }
 
   /** True for one request at a time that renews a response. */
@@ -375,10 +398,12 @@ export class CacheZone {
   #removed(name: string): void {
     const bytes = this.#index.get(name)?.bytes ?? 0;
     if (this.#index.delete(name) && bytes > 0) this.#totals.add(ALL, 'stored', -bytes);
+    this.kept?.drop(name);
   }
 
   /** The index had no room for it any more. */
   #forgotten(name: string, bytes: number): void {
+    this.kept?.drop(name);
     if (bytes === 0) return;
     this.#totals.add(ALL, 'stored', -bytes);
     rm(filePath(this.path, name), { force: true }).catch((error: unknown) => {
@@ -404,11 +429,12 @@ export class CacheZone {
 
 interface Use {
   readonly now: number;
+  readonly count: number;
   record: IndexRecord | undefined;
 }
 
 function counted(record: IndexRecord, use: Use): true {
-  record.uses++;
+  record.uses += use.count;
   record.used = use.now;
   use.record = record;
   return true;

@@ -100,8 +100,13 @@ export class CachedRequest {
 
   #find(starter: CachedRequest | undefined): Result | Promise<Result> {
     const { request, plan, zone } = this;
+    const isBypassed = isTrue(plan.bypass, request);
+    if (!isBypassed && this.#lookup.openKept(request.startTime)) {
+      this.#forwarded = 'uri-miss';
+      return this.#opened(starter, Infinity);
+    }
     const known = zone.use(this.#name, request.startTime);
-    if (isTrue(plan.bypass, request)) {
+    if (isBypassed) {
       this.#forwarded = 'bypass';
       this.status = 'BYPASS';
       return this.#toMember();

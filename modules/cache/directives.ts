@@ -1,5 +1,19 @@
 import { argType } from '../../core/contract/arg-type.js';
-import { choice, fieldName, flag, number, param, path, requiredParam, rest, size, template, time, zone } from '../../core/contract/args.js';
+import {
+  choice,
+  copies,
+  fieldName,
+  flag,
+  number,
+  param,
+  path,
+  requiredParam,
+  rest,
+  size,
+  template,
+  time,
+  zone,
+} from '../../core/contract/args.js';
 import { ArgError, directive, type ArgType, type Conf } from '../../core/contract/spec.js';
 import { prefixed, type Prefixed } from '../../core/toolkit/exchange/prefix.js';
 
@@ -72,7 +86,7 @@ const DIRECTIVES = {
       keys_zone: requiredParam('keys_zone', zone({ min: '64k' })),
       inactive: param('inactive', time(), 600_000),
       max_size: param('max_size', size()),
-      memory: param('memory', size()),
+      memory: param('memory', copies()),
       min_free: param('min_free', size()),
       manager_files: param('manager_files', number({ min: 1 }), 100),
       manager_sleep: param('manager_sleep', time(), 50),

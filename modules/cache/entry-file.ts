@@ -2,7 +2,7 @@
 import { close, closeSync, fstat, open, openSync, read, readSync, type Stats } from 'node:fs';
 import { open as openHandle } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import type { EntryCopy } from './entry-memory.js';
+import type { KeptEntry } from './kept-entries.js';
 import type { HeadMemory } from './head-memory.js';
 import type { BodySource } from '../../core/contract/http.js';
 
@@ -227,15 +227,15 @@ export class EntryFile implements BodySource {
   }
 
   /** Without the file. */
-  static ofCopy({ stored, bytes, start }: EntryCopy): EntryFile {
-    return new EntryFile(-1, stored, bytes, start);
+  static ofKept({ stored, body }: KeptEntry): EntryFile {
+    return new EntryFile(-1, stored, body, 0);
   }
 
-  /** Undefined: it was not read as a whole. */
-  get copy(): EntryCopy | undefined {
+  /** All its bytes. Undefined: it was not read as a whole. */
+  get whole(): Buffer | undefined {
     const { first, stored, start } = this;
     const length = start + stored.bodyLength;
-    return length > first.length ? undefined : { stored, bytes: first.subarray(0, length), start };
+    return length > first.length ? undefined : first.subarray(0, length);
   }
 
   /** The same file, of a response that is not fresh any more. @param purge see {@link expired} */

@@ -49,6 +49,21 @@ export class EntryLookup {
     }
   }
 
+  /** As {@link open}, if the response is in memory. @returns false if it is not, or varies otherwise */
+  openKept(now: number): boolean {
+    const { zone, name } = this;
+    const kept = zone.openKept(name, this.place.key, now);
+    if (kept === undefined) return false;
+    const variant = variantOf(kept.stored.vary, this.request, this.rules);
+    this.seed = kept.stored.seed;
+    this.isOtherVariant = kept.stored.variant !== variant;
+    this.variantName = this.isOtherVariant ? this.nameOf(variant) : name;
+    const file = this.isOtherVariant ? zone.openKept(this.variantName, this.place.key, now) : kept;
+    if (file?.stored.variant !== variant) return false;
+    this.#adopt(file);
+    return true;
+  }
+
   /**
    * The stored response for the key, and of a response that varies the one for the fields of the request. A promise only where a file is waited for.
    * @param known about the key

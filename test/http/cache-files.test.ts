@@ -1,8 +1,9 @@
 /** Files of a cache: over restarts, damaged ones, folders that cannot be used, and what is removed. */
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readdirSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import test, { type ExecutionContext } from 'ava';
 import { FakeChannels } from '../../testing/channels.js';
 import { FakeStorage } from '../../testing/storage.js';
@@ -13,7 +14,6 @@ import { CacheFigures } from '../../modules/cache/cache-figures.js';
 import { CacheManager } from '../../modules/cache/cache-manager.js';
 import { CacheZone } from '../../modules/cache/cache-zone.js';
 import type { StoredHead } from '../../modules/cache/entry-file.js';
-import { EntryMemory, type EntryCopy } from '../../modules/cache/entry-memory.js';
 import type { CachePath } from '../../modules/cache/directives.js';
 import { addPurge, emptyList, forgetPurges, verdictOn, type Purge, type PurgeKind } from '../../modules/cache/purge-list.js';
 import { Purges, type ZonePurges } from '../../modules/cache/purges.js';
@@ -66,6 +66,25 @@ test('stored responses survive kill -9; one that is cut off or damaged is asked 
   await second.waitForLog(/cache file ".*" is damaged, or of another version: it is removed[^]*is damaged/);
 });
 
+test('a response in memory needs no file, in any worker, and none sends it after a purge', async (t) => {
+  const member = await cacheMember(t);
+  const text = conf(member.backend.port, 'memory=1m').replace('worker_processes 1', 'worker_processes 2');
+  const purges = '$request_method $purges { PURGE 1; }';
+  const srv = await startSrv(
+    t,
+    text.replace('proxy_cache one;', 'proxy_cache one; proxy_cache_purge $purges;').replace('server {', `map ${purges} server {`),
+  );
+  const ask = async (): Promise<unknown> => (await get(srv.port('web'), '/')).headers['x-cache'];
+  for (let round = 0; round < 3; round++) {
+    t.is(await ask(), 'MISS', 'no worker knows it any more');
+    await waitFor('two hits', async () => (await ask()) === 'HIT' && (await ask()) === 'HIT');
+    for (const file of files(srv)) rmSync(file);
+    for (let request = 0; request < 10; request++) t.is(await ask(), 'HIT');
+    // Its file is gone.
+    t.is((await get(srv.port('web'), '/', { method: 'PURGE' })).status, 404);
+  }
+});
+
 test('where the cache cannot be written, clients get their responses, and the log says why', async (t) => {
   const member = await cacheMember(t);
   const srv = await startSrv(t, conf(member.backend.port).replace('_path cache', '_path conf/srv.conf/cache'));
@@ -103,7 +122,7 @@ interface Unit {
   readonly folder: string;
 }
 
-function unit(t: ExecutionContext, more: Partial<CachePath> = {}, purges = NO_PURGES): Unit {
+function unit(t: ExecutionContext, more: Partial<CachePath> = {}, purges = NO_PURGES, zones = new FakeZones()): Unit {
   const folder = mkdtempSync(join(tmpdir(), 'cache-'));
   const path: CachePath = {
     path: folder,
@@ -123,7 +142,7 @@ function unit(t: ExecutionContext, more: Partial<CachePath> = {}, purges = NO_PU
     ...more,
   };
   const log = new FakeLog();
-  const zone = createZone(path, new FakeZones(), log, purges);
+  const zone = createZone(path, zones, log, purges);
   t.teardown(() => process.getBuiltinModule('node:fs').rmSync(folder, { recursive: true }));
   return { zone, manager: new CacheManager(zone, log), folder };
 }
@@ -327,22 +346,55 @@ test('a purge costs the same, however many there are; more than there is room fo
   t.is(again.of('one').verdictOn({ key: 'any', tags: '', generation: 1 }), 'gone');
 });
 
-test('small responses are kept in memory, those requested more often first, and never longer than in the file', (t) => {
-  const memory = new EntryMemory(3000);
-  const stored = { ...HEAD, date: 0, generation: 0, bodyLength: 0, key: 'k', head: '' };
-  const copy = (text: string): EntryCopy => ({ stored, bytes: Buffer.alloc(1000, text), start: 0 });
-  memory.offer('once', 1, 1, copy('a'));
-  t.is(memory.get('once', 1), undefined);
-  for (const name of ['a', 'b', 'c']) memory.offer(name, 1, 8, copy(name));
-  t.is(memory.get('b', 1)?.bytes.toString('latin1', 0, 1), 'b');
-  memory.offer('d', 1, 3, copy('d'));
-  t.is(memory.get('d', 1), undefined, 'requested less often');
-  for (let n = 0; n < 9; n++) memory.offer('d', 1, 3, copy('d'));
-  t.not(memory.get('d', 1), undefined, 'the others were not requested any more');
-  memory.offer('d', 2, 9, copy('e'));
-  t.is(memory.get('d', 1), undefined);
-  memory.offer('large', 1, 99, { stored, bytes: Buffer.alloc(3001), start: 0 });
-  t.is(memory.get('large', 1), undefined);
+test('small responses are kept in memory of all workers, and never longer than in the file', async (t) => {
+  const zones = new FakeZones();
+  const [first, second] = [unit(t, { memory: 1_048_576 }, NO_PURGES, zones), unit(t, { memory: 1_048_576 }, NO_PURGES, zones)];
+  const NAME = nameOf(1);
+  first.zone.loaded();
+  const write = (body: string): Promise<void> =>
+    first.zone.write(NAME, first.zone.moment, { ...HEAD, key: 'k', date: 1, head: 'h' }, Readable.from([Buffer.from(body)]));
+  const kept = (zone: CacheZone): string | undefined => {
+    const file = zone.openKept(NAME, 'k', 1);
+    const bytes = Buffer.alloc(file?.length ?? 0);
+    return file && bytes.toString('latin1', 0, Number(file.read(bytes, 0)));
+  };
+  const use = async (): Promise<void> => (await first.zone.open(NAME, 'k', first.zone.use(NAME, 1)))?.close();
+  await write('one');
+  t.is(kept(first.zone), undefined, 'not used yet');
+  await use();
+  t.is(kept(first.zone), 'one');
+  t.is(kept(second.zone), 'one', 'another worker');
+  t.is(second.zone.openKept(NAME, 'other', 1), undefined, 'two keys of one digest');
+  await write('two');
+  t.is(kept(second.zone), undefined, 'renewed');
+  await use();
+  t.is(kept(second.zone), 'two');
+  await first.zone.renew(
+    NAME,
+    { ...HEAD, key: 'k', date: 1, head: 'h', generation: 0, bodyLength: 3 },
+    { ...HEAD, key: 'k', date: 2, head: 'i', generation: 0, bodyLength: 3 },
+  );
+  t.is(kept(second.zone), undefined, 'validated');
+  await use();
+  t.is(second.zone.openKept(NAME, 'k', 1)?.stored.head, 'i');
+  await second.zone.purge(NAME);
+  t.is(kept(first.zone), undefined, 'purged');
+  await write('four');
+  // The file was read before another one takes its place.
+  const before = { ...first.zone.use(NAME, 1) };
+  await write('five');
+  (await first.zone.open(NAME, 'k', before))?.close();
+  t.is(kept(first.zone), undefined, 'changed since');
+  await use();
+  t.is(kept(first.zone), 'five');
+  await write('x'.repeat(20_000));
+  await use();
+  t.is(kept(first.zone), undefined, 'large');
+  const uses = first.zone.use(NAME, 1).uses;
+  await write('six');
+  await use();
+  for (let now = 10_000; now < 13_000; now += 100) first.zone.openKept(NAME, 'k', now);
+  t.true(first.zone.use(NAME, 1).uses >= uses + 20, 'the index knows of the uses');
 });
 
 test('a clock that is set back: responses of the future are stale, and purges stay in order', async (t) => {

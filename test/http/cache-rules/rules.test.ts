@@ -12,7 +12,7 @@ const play = shared(async (scope): Promise<Play> => {
     scope,
     `worker_processes 1; error_log logs/error.log info; events { worker_connections 1000; }
     http {
-      proxy_cache_path cache keys_zone=one:1m use_temp_path=off;
+      proxy_cache_path cache keys_zone=one:1m memory=1m use_temp_path=off;
       server {
         listen 127.0.0.1:%%PORT_web%%;
         proxy_cache one; proxy_cache_rules rfc9111; proxy_cache_status on;
