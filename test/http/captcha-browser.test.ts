@@ -1,5 +1,7 @@
 /** The page of a challenge in a real browser. */
 import type { TestFn } from 'ava';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { Browser, type Page } from '../harness/browser.js';
 import type { RequestListener } from 'node:http';
 import { bodyOf, httpBackend } from '../harness/backends.js';
@@ -173,6 +175,40 @@ browserTest('chromium: light and dark, names and contrast of all controls', asyn
   t.regex(named('textbox') ?? '', /Letters and digits in the picture/);
   t.is(named('button'), 'Continue');
   t.regex(named('heading') ?? '', /you are a person/);
+});
+
+/** Findings of axe-core in a page by its rules for WCAG 2.2 AA. */
+async function findings(page: Page): Promise<unknown> {
+  const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+  await page.send('Runtime.evaluate', { expression: readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8') });
+  const expression = `axe.run(document, { runOnly: ${JSON.stringify(tags)} }).then(({ violations, passes }) =>
+    ({ passes: passes.length, violations: violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ html }) => html).join(' ')) }))`;
+  const { result } = await page.send('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true });
+  return (result as { value?: unknown }).value;
+}
+
+browserTest('chromium: axe-core finds nothing in any state of the page', async (t) => {
+  const { page, url } = await busyPage('axe');
+  await page.send('Page.addScriptToEvaluateOnNewDocument', { source: 'Worker.prototype.postMessage = () => {}' });
+  const check = async (name: string): Promise<void> => {
+    for (const scheme of ['light', 'dark']) {
+      await page.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme }] });
+      const { passes, violations } = (await findings(page)) as { readonly passes: number; readonly violations: string[] };
+      t.deepEqual(violations, [], `${name}, ${scheme}`);
+      t.true(passes > 10, `${name}: axe-core has checked it`);
+    }
+  };
+  await page.open(`${url}/pow?k=axe`);
+  await page.until("document.readyState === 'complete' && document.getElementById('captcha-work')?.hidden === false");
+  await check('work');
+  await page.open(`${url}/image?k=axe`);
+  await page.until("document.readyState === 'complete' && document.querySelector('img')?.complete === true");
+  await check('a picture');
+  await page.tabTo('captcha-solution');
+  await page.type('wrong');
+  await page.press('Enter');
+  await page.until("document.readyState === 'complete' && document.querySelector('[role=alert]') !== null");
+  await check('a wrong solution');
 });
 
 /** Contrast of the text of an element with what is below it (WCAG 2.2, 1.4.3). */
