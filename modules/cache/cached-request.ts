@@ -49,6 +49,7 @@ export class CachedRequest {
   #isUpdating = false;
   #isStoring = false;
   #isOver = false;
+  #isPart = false;
   readonly #lookup: EntryLookup;
   /** Undefined: parts are not stored. */
   readonly #parts: PartChoice | undefined;
@@ -146,7 +147,7 @@ export class CachedRequest {
   #withStored(stored: StoredHead, isBackground: boolean): Result {
     const { request, plan, zone } = this;
     const now = request.startTime;
-    if (!isBackground && isUsable(stored, this.#terms, now)) return this.#send(stored.validUntil > now ? 'HIT' : 'STALE');
+    if (!isBackground && isUsable(stored, this.#terms, now)) return this.#sendUsable(stored.validUntil > now);
     if (this.#terms.onlyIfCached) return NOT_CACHED;
     const allowsStale = isUsableForNow(stored, this.#terms, now, plan.stale.has('updating'));
     this.status = 'EXPIRED';
@@ -157,6 +158,17 @@ export class CachedRequest {
     if (!allowsStale || !(plan.conf.cache_background_update || plan.rules.updatesInBackground)) return this.#toMember();
     this.#updateInBackground();
     return this.#send('STALE');
+  }
+
+  /** A response of which a part was fetched for this request does not count as a hit. */
+  #sendUsable(isFresh: boolean): Result {
+    if (!this.#isJoined) return this.#send(isFresh ? 'HIT' : 'STALE');
+    this.#forwarded = 'partial';
+    return this.#send('MISS');
+  }
+
+  get #isJoined(): boolean {
+    return this.#parts?.isJoined === true;
   }
 
   #updateInBackground(): void {
@@ -231,6 +243,7 @@ export class CachedRequest {
     const { request, stored } = this;
     const etag = stored?.etag ?? '';
     this.#askMember();
+    this.#isPart = true;
     this.status = 'MISS';
     this.#forwarded = 'partial';
     if (etag === '') return DECLINED;
@@ -332,15 +345,22 @@ export class CachedRequest {
 
   /** The text for Cache-Status; empty: the configuration does not want it, or there is nothing to say. */
   get cacheStatus(): string {
-    if (!this.plan.showsStatus || (this.#forwarded !== undefined && this.#askedAt === 0)) return '';
+    if (!this.plan.showsStatus || (this.#forwarded !== undefined && this.#askedAt === 0 && !this.#isJoined)) return '';
     const freshFor = this.#freshUntil - Date.now();
-    return cacheStatusField({ forwarded: this.#forwarded, memberStatus: this.#memberStatus, isStored: this.#isStoring, freshFor });
+    return cacheStatusField({
+      forwarded: this.#forwarded,
+      memberStatus: this.#memberStatus,
+      isStored: this.#isStoring || this.#isJoined,
+      freshFor,
+    });
   }
 
   /** Ranges of what is stored, or is being stored whole. */
   get allowsRanges(): boolean {
     return (
-      this.#isStoring || (this.status !== undefined && this.status !== 'MISS' && this.status !== 'BYPASS' && this.status !== 'EXPIRED')
+      this.#isStoring ||
+      this.#isJoined ||
+      (this.status !== undefined && this.status !== 'MISS' && this.status !== 'BYPASS' && this.status !== 'EXPIRED')
     );
   }
 
@@ -348,7 +368,7 @@ export class CachedRequest {
     const file = this.#lookup.take();
     if (file === undefined) return 500;
     this.status = status;
-    if (status !== 'REVALIDATED') this.#forwarded = undefined;
+    if (status !== 'REVALIDATED' && status !== 'MISS') this.#forwarded = undefined;
     const stored = this.stored ?? file.stored;
     this.#freshUntil = stored.validUntil;
     return sendStored(this.call, this.request, this.plan.rules, stored, file, this.#parts?.wanted);
@@ -374,7 +394,8 @@ export class CachedRequest {
   #leave(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    if (this.status !== undefined) this.zone.figures.count(this.status, this.request.bodyBytesSent);
+    // A part that is fetched for another request is counted with that.
+    if (this.status !== undefined && !this.#isPart) this.zone.figures.count(this.status, this.request.bodyBytesSent);
     this.#lookup.leave();
     if (!this.#isStoring) this.#release();
   }

@@ -12,6 +12,8 @@ export class PartChoice {
   wanted: ByteSpan | undefined = undefined;
   /** The part that a subrequest asks a member for. */
   missing: Part | undefined = undefined;
+  /** A member was asked for bytes that were missing, and the stored response has them now. */
+  isJoined = false;
 
   /** @param storingOf a subrequest: its response is stored, or cannot be, when that resolves */
   constructor(
@@ -48,6 +50,8 @@ export class PartChoice {
     const missing = missingSpan(part, wanted);
     if (missing === undefined || !isStrong(stored.etag) || !isUsable(stored, terms, request.startTime)) return false;
     if (terms.onlyIfCached || request.parent !== undefined) return false;
+    // The missing part would not be stored: the member is asked for all of it at once.
+    if (request.header('authorization') !== undefined) return false;
     lookup.close();
     this.missing = { ...missing, total: part.total };
     try {
@@ -60,6 +64,7 @@ export class PartChoice {
     this.missing = undefined;
     await lookup.open();
     const now = lookup.stored && storedPart(lookup.stored);
-    return lookup.stored !== undefined && now !== 'invalid' && (now === undefined || contains(now, wanted));
+    this.isJoined = lookup.stored !== undefined && now !== 'invalid' && (now === undefined || contains(now, wanted));
+    return this.isJoined;
   }
 }

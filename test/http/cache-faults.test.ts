@@ -34,7 +34,7 @@ const start = shared(async (scope): Promise<Setup> => {
   const disk = smallDisk(scope);
   const srv = await startSrv(
     scope,
-    `worker_processes 2; error_log logs/error.log info; load_module modules/dying.js; events {}
+    `worker_processes 3; error_log logs/error.log info; load_module modules/dying.js; events {}
     http {
       proxy_cache_path ${disk?.folder ?? 'disk'}/own keys_zone=disk:256k use_temp_path=off;
       proxy_cache_path ${disk?.folder ?? 'disk'}/other keys_zone=other:256k;
@@ -160,4 +160,16 @@ test.serial('a response that is purged while it is sent is sent to its end', asy
   slow.socket.resume();
   const received = await slow.receiveAll();
   t.is(received.length - received.indexOf('\r\n\r\n') - 4, size);
+});
+
+test.serial('after a purge of many keys one request goes to the member, whatever was found before it', async (t) => {
+  const { srv, ask, member } = await start();
+  for (let round = 0; round < 40; round++) {
+    const path = `/gone/round${round}`;
+    await ask(path);
+    t.is((await get(srv.port('web'), '/gone/round*', { method: 'PURGE' })).status, 204);
+    const before = member.count(path);
+    await Promise.all(Array.from({ length: 12 }, () => ask(path)));
+    t.is(member.count(path) - before, 1, String(round));
+  }
 });

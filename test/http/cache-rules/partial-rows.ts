@@ -59,7 +59,13 @@ export const partialRows: readonly Row[] = [
     '9111 3.4',
     'a part is completed with what is missing',
     range('0-4', part(0, 4, HOUR, TAG)),
-    { ...part(5, 9, HOUR, TAG), gets: 200, hasBody: '0123456789', has: ['!Content-Range'], sent: ['Range: bytes=5-9', 'If-Range: "a"'] },
+    {
+      ...part(5, 9, HOUR, TAG),
+      gets: 200,
+      hasBody: '0123456789',
+      has: ['!Content-Range', 'X-Cache: MISS', 'Cache-Status: /^srv; fwd=partial; stored; ttl=\\d+$/'],
+      sent: ['Range: bytes=5-9', 'If-Range: "a"'],
+    },
     still({ hasBody: '0123456789' }),
   ),
   row('9111 3.4', 'a part is completed with its beginning', range('5-9', part(5, 9, HOUR, TAG)), {
@@ -81,6 +87,12 @@ export const partialRows: readonly Row[] = [
     range('0-5', part(0, 5, HOUR, TAG)),
     range('4-8', { ...part(6, 8, HOUR, TAG), gets: 206, hasBody: '45678', sent: ['Range: bytes=6-8'] }),
     still(range('0-8', { gets: 206, hasBody: '012345678' })),
+  ),
+  row(
+    '9111 3.5',
+    'with Authorization the whole is requested once',
+    range('0-4', part(0, 4, HOUR, TAG)),
+    asked({ ...whole(HOUR, TAG), asks: ['Authorization: Basic eA=='], hasBody: '0123456789', sent: ['!Range'], requests: 1 }),
   ),
   row(
     '9111 3.4',

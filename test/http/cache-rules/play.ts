@@ -83,6 +83,7 @@ export class Play {
     for (const line of step.has ?? []) yield* compareField(line, response.headers);
     for (const line of step.sent ?? []) yield* compareField(line, request?.headers ?? {});
     if (step.sent !== undefined && request === undefined) yield 'the member was not asked';
+    if (step.requests !== undefined && step.requests !== requests.length) yield `the member was asked ${requests.length} times`;
     if (step.sentMethod !== undefined && request?.method !== step.sentMethod) yield `the member got ${request?.method ?? 'nothing'}`;
     if (step.hasBody !== undefined && response.body !== step.hasBody) yield `body ${JSON.stringify(response.body)}`;
   }

@@ -22,6 +22,8 @@ export interface Step {
   readonly hasBody?: string;
   /** Fields that the member gets, as in `has`. */
   readonly sent?: readonly string[];
+  /** The number of requests that the member gets. */
+  readonly requests?: number;
   /** The method that the member gets. */
   readonly sentMethod?: string;
   /** Milliseconds before it. */

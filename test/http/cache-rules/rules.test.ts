@@ -15,7 +15,7 @@ const play = shared(async (scope): Promise<Play> => {
       proxy_cache_path cache keys_zone=one:1m memory=1m use_temp_path=off;
       server {
         listen 127.0.0.1:%%PORT_web%%;
-        proxy_cache one; proxy_cache_rules rfc9111; proxy_cache_status on;
+        proxy_cache one; proxy_cache_rules rfc9111; proxy_cache_status on; add_header X-Cache $upstream_cache_status;
         location / { proxy_pass http://127.0.0.1:${it.member.port}; }
         location /valid/ { proxy_cache_valid any 1h; proxy_pass http://127.0.0.1:${it.member.port}; }
         location /stale/ { proxy_cache_use_stale error http_503; proxy_pass http://127.0.0.1:${it.member.port}; }
