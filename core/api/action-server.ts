@@ -3,7 +3,9 @@ import type { Log } from '../contract/log.js';
 import { REPLY_TOPIC, CALL_TOPIC } from './bus-endpoint.js';
 import type { BusClient } from './bus.js';
 import { Assembler, MessageTooLong, split, type Message } from './frames.js';
+import type { ClusterOutcome } from '../contract/cluster.js';
 import {
+  CALL_LIMIT,
   decode,
   encode,
   HELLO,
@@ -24,6 +26,13 @@ export type Action = (params: unknown, context: ActionContext) => unknown;
 
 /** Carries out several calls as one change. */
 export type Transact = (calls: readonly StagedCall[], context: ActionContext) => Promise<Together>;
+
+/** Says which nodes have a change. */
+export interface ChangeOutcomes {
+  /** False: this node is alone. */
+  readonly isShared: boolean;
+  outcome(version: number, ms: number): Promise<ClusterOutcome | undefined>;
+}
 
 /** A module whose actions are callable. */
 export interface ActionModule {
@@ -56,6 +65,7 @@ export class ActionServer {
     private readonly client: BusClient,
     private readonly log: Log,
     private readonly transact: Transact,
+    private readonly outcomes?: ChangeOutcomes,
   ) {}
 
   /** Makes the actions of these modules callable, and no others. */
@@ -147,7 +157,24 @@ export class ActionServer {
     let change: AppliedChange | undefined;
     const applied = (made: AppliedChange): void => void (change = made);
     const reply = await this.#run(call, { ...call.context, extendDeadline, applied });
-    this.#reply(caller, message.id, call, change === undefined ? reply : { ...reply, applied: change });
+    this.#reply(
+      caller,
+      message.id,
+      call,
+      change === undefined ? reply : { ...reply, applied: await this.#withOutcome(change, call.context, extendDeadline) },
+    );
+  }
+
+  async #withOutcome(
+    change: AppliedChange,
+    { wait }: CallMessage['context'],
+    extendDeadline: (ms: number) => void,
+  ): Promise<AppliedChange> {
+    if (this.outcomes?.isShared !== true) return change;
+    const ms = wait * 1000;
+    extendDeadline(ms + CALL_LIMIT);
+    const cluster = await this.outcomes.outcome(change.version, ms);
+    return cluster === undefined ? change : { ...change, cluster };
   }
 
   /** The result of an action may be something that JSON cannot carry: a BigInt, a circle. */

@@ -59,11 +59,11 @@ export class BusDataPlane extends DataPlane {
   async call<T>(action: string, params: unknown, context: ActionContext): Promise<T> {
     const called = Date.now();
     if (!(await this.#whenPresent(this.limit))) throw unavailable('is not connected');
-    const { dryRun, ifMatch, ifNoneMatch, requestId, actor = '', message = '' } = context;
+    const { dryRun, ifMatch, ifNoneMatch, requestId, actor = '', message = '', wait = 0 } = context;
     const id = `${this.client.id}.${++this.#calls}`;
     const body = JSON.stringify(params ?? null);
     const deadline = called + this.limit + body.length / BYTES_PER_MS;
-    const frames = splitCall(id, encodeCall(action, body, { dryRun, ifMatch, ifNoneMatch, requestId, actor, message, deadline }));
+    const frames = splitCall(id, encodeCall(action, body, { dryRun, ifMatch, ifNoneMatch, requestId, actor, message, wait, deadline }));
     const reply = this.#expect(id, Math.max(0, deadline - Date.now()), context.applied);
     for (const frame of frames) {
       if (!this.client.send(`${CALL_TOPIC}/${this.client.id}`, frame)) this.#settle(id)?.reject(unavailable('is not connected'));

@@ -208,6 +208,11 @@ export const ERROR_CODES = {
     meaning: 'The target was removed by a concurrent change, or changes of other nodes came first again and again.',
     remedy: 'GET the current state and try again.',
   },
+  NotClustered: {
+    status: 409,
+    meaning: 'The call is about the nodes of a cluster, and this node changes its configuration alone.',
+    remedy: 'Set `cluster_changes` (docs/cluster.md).',
+  },
   ClusterKeyMissing: {
     status: 409,
     meaning: 'The change has a private key, and changes travel to other nodes unencrypted; nothing was changed.',
@@ -275,6 +280,11 @@ export const ERROR_CODES = {
     status: 503,
     meaning: 'The user name and password cannot be checked.',
     remedy: 'See the error log: the file of users cannot be read, or too many passwords are being checked.',
+  },
+  ClusterPending: {
+    status: 503,
+    meaning: 'Not all nodes that are alive have applied a version in time; `details` has the state of each.',
+    remedy: 'Wait, or see `/v1/cluster` for the reason.',
   },
   NodeDiverged: {
     status: 503,

@@ -74,7 +74,10 @@ function commonParameters(verb: string, { creates = false, dryRun = false }: Rou
     header('If-Match', 'The ETag that must still be current.'),
     header('If-None-Match', `The ETag that must not be current${creates ? '; *: the entry must not exist' : ''}.`),
     header('Change-Message', 'Why the change is made: up to 200 characters in UTF-8, for the history, events and the audit log.'),
-    header('Prefer', '`return=minimal`: a successful response is 204 without a body.'),
+    header(
+      'Prefer',
+      '`return=minimal`: a successful response is 204 without a body. `wait=N`: up to N seconds until all nodes of a cluster have the change.',
+    ),
   ];
 }
 

@@ -15,6 +15,9 @@ const YES = ['1', 'true', ''];
 const NO = ['0', 'false'];
 export const FLAG_VALUES: readonly string[] = [...YES, ...NO];
 
+/** Longest wait for all nodes. Seconds. */
+const LONGEST_WAIT = 60;
+
 type Parameters = Map<string, string | string[]>;
 
 export interface Input {
@@ -23,6 +26,8 @@ export interface Input {
   readonly dryRun: boolean;
   /** `Prefer: return=minimal` on a write. */
   readonly minimal: boolean;
+  /** `Prefer: wait=N` on a write. Seconds; 0: not given. */
+  readonly wait: number;
   /** Fields of the response; undefined: all. */
   readonly fields: readonly string[] | undefined;
   /** `Change-Message` of a write. */
@@ -41,7 +46,8 @@ export async function readInput(call: ApiCall, route: Route): Promise<Input> {
   const sent = route.body && (await receiveBody(call, route.schemas));
   const body = route.body && readBody(route.body, sent, errors);
   throwIfAny(errors, sent === undefined ? [] : (route.schemas.check?.(sent) ?? []));
-  return { body, query, dryRun, minimal: isWrite && prefersMinimal(call.header('prefer')), fields, message };
+  const prefer = isWrite ? call.header('prefer') : undefined;
+  return { body, query, dryRun, minimal: prefersMinimal(prefer), wait: waitOf(prefer), fields, message };
 }
 
 /** @param more errors of the body that its schema cannot name */
@@ -58,6 +64,12 @@ function throwIfAny(errors: readonly FieldError[], more: readonly ApiError[]): v
 /** RFC 7240, 4.2. */
 function prefersMinimal(prefer = ''): boolean {
   return prefer.split(/[,;]/).some((preference) => /^return="?minimal"?$/i.test(preference.trim()));
+}
+
+/** RFC 7240, 4.3. */
+function waitOf(prefer = ''): number {
+  const waits = prefer.split(/[,;]/).map((preference) => /^wait="?(\d{1,4})"?$/i.exec(preference.trim())?.[1] ?? 0);
+  return Math.min(LONGEST_WAIT, Math.max(...waits.map(Number)));
 }
 
 function takeDryRun(parameters: Parameters, { schemas }: Route, errors: FieldError[]): boolean {

@@ -175,7 +175,7 @@ export class ControlRouter extends ApiRoutes {
 
   async #call(call: ApiCall, route: Route, match: Match): Promise<ApiResponse> {
     const { params } = match;
-    const { body, query, dryRun, minimal, fields, message } = await readInput(call, route);
+    const { body, query, dryRun, minimal, wait, fields, message } = await readInput(call, route);
     call.trail.isDryRun = dryRun;
     call.trail.message = message;
     assertMayApply(call, match, route, { body, dryRun });
@@ -186,6 +186,7 @@ export class ControlRouter extends ApiRoutes {
       body: body as never,
       dryRun,
       minimal,
+      wait,
       ifMatch: call.header('if-match'),
       ifNoneMatch: call.header('if-none-match'),
       requestId: call.requestId,
@@ -197,7 +198,8 @@ export class ControlRouter extends ApiRoutes {
     });
     // Errors of the reply as a whole are reported below.
     if (replyError(reply) !== undefined) return responseOfRoute(call, route, reply);
-    if (fields === undefined) return responseOfRoute(call, route, minimal && !dryRun ? unlessUnwanted(reply) : reply);
+    if (fields === undefined)
+      return responseOfRoute(call, route, minimal && !dryRun ? unlessUnwanted(reply) : withOutcome(reply, call, route));
     if (reply.type !== undefined) throw invalidFields([{ pointer: '?fields', message: 'requires a JSON response' }]);
     return responseOfRoute(call, route, { ...reply, body: selected(reply.body, fields) } satisfies Reply);
   }
@@ -241,6 +243,14 @@ function withLoadLine(error: ApiError, { dataModule }: Route): ApiError {
   return new ApiError(error.status, error.code, `${error.message}: add "${line}" to its configuration and reload`, [
     { module: dataModule, line },
   ]);
+}
+
+/** An object says as well which nodes have the change, unless it is of the API of another program. */
+function withOutcome(reply: Reply, { trail }: ApiCall, { schemas }: Route): Reply {
+  const cluster = trail.change?.cluster;
+  const { body } = reply;
+  const isOwnObject = typeof body === 'object' && body !== null && !Array.isArray(body) && schemas.failure === undefined;
+  return cluster === undefined || !isOwnObject ? reply : { ...reply, body: { ...body, cluster } };
 }
 
 function isDocument(steps: readonly string[]): boolean {

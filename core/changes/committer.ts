@@ -55,11 +55,12 @@ interface Decided {
 /** Applies changes: prepare in every thread, append to the log, commit everywhere. One after the other. */
 export class Committer {
   #version: LogVersion;
+  #inForce: LogVersion;
   #tx = 0;
 
   constructor(private readonly options: TransactionOptions) {
     const { epoch, version: number, mark } = options.store;
-    this.#version = placeOf(epoch, number, mark);
+    this.#version = this.#inForce = placeOf(epoch, number, mark);
   }
 
   /** Of the current configuration. */
@@ -72,10 +73,16 @@ export class Committer {
     return this.#version;
   }
 
+  /** The last version that was applied in all workers. */
+  get inForce(): LogVersion {
+    return this.#inForce;
+  }
+
   /** The version of a start: a new one, unless other nodes count versions as well. */
   begin(): number {
     const { number } = this.#version;
     if (!this.options.commitLog.isShared) this.#version = { ...this.#version, number: number + 1 };
+    this.#inForce = this.#version;
     return this.version;
   }
 
@@ -149,6 +156,8 @@ export class Committer {
       throw error;
     }
     await round.commit(time.limit);
+    this.#inForce = this.#version;
+    this.options.onInForce?.();
     return numbers ?? [];
   }
 

@@ -91,6 +91,15 @@ export class LogFollower<Content, State> {
     }
   }
 
+  /** Takes over a snapshot of the other nodes, if there is one, and goes on from there. @throws ApiError 503 as {@link inOrder} */
+  resync(): Promise<void> {
+    return this.options.inTurn(async () => {
+      const snapshot = await this.options.log.snapshot();
+      if (snapshot !== undefined) await this.#applyOrStop(snapshot.version.number, () => this.options.restore(snapshot));
+      await this.#catchUp();
+    });
+  }
+
   #inTurn(): Promise<void> {
     const { inTurn } = this.options;
     const work = (): Promise<void> => {

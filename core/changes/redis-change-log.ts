@@ -128,6 +128,13 @@ export class RedisChangeLog implements CommitLog<ChangeContent, StoreState> {
     });
   }
 
+  /** When a change was made (epoch milliseconds). Undefined: the log does not have it. @throws RedisFailure */
+  async timeOf(number: number): Promise<number | undefined> {
+    const reply = await this.#connection.command('XRANGE', this.#keys[1], `${number}-1`, `${number}-1`);
+    const [entry] = reply as readonly RawEntry[];
+    return entry && Number(entry[1][3]);
+  }
+
   follow(node: LogNode<StoreState>): () => void {
     this.#node = node;
     const look = (): void => node.appended();

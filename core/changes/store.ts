@@ -145,6 +145,11 @@ export class Store {
     return this.#tables.stateFiles;
   }
 
+  /** Random; distinguishes this store from others. */
+  get id(): number {
+    return this.#tables.id;
+  }
+
   /** Version of the configuration tree; grows by one with every transaction, and never goes back. */
   get version(): number {
     return this.#tables.counter('version');

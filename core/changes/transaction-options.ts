@@ -60,6 +60,8 @@ export interface TransactionOptions {
   readonly files: ConfigurationFiles;
   /** Bytes of heap that a worker has. */
   readonly heapSize: () => number;
+  /** Called when a change is active in all workers. */
+  readonly onInForce?: () => void;
   /** Called when a change is on disk and workers are about to commit it. */
   readonly onCommitted?: (change: CommittedChange) => void;
   readonly limits?: Partial<TransactionLimits>;

@@ -30,7 +30,7 @@ import { ChangeGroups } from './change-groups.js';
 import { ChangeRuns } from './change-runs.js';
 import { assertInTime } from './change-time.js';
 import { noContent, type ChangeContent } from './change-content.js';
-import { LogConflict } from './commit-log.js';
+import { LogConflict, type LogVersion } from './commit-log.js';
 import { Committer, RELOAD } from './committer.js';
 import { contentVersion } from './content-version.js';
 import { effectiveTree, type Effective } from './effective-tree.js';
@@ -315,9 +315,24 @@ export class TransactionQueue extends Transactions {
     return this.#follower.status;
   }
 
+  /** The last version that was applied in all workers. */
+  get inForce(): LogVersion {
+    return this.#committer.inForce;
+  }
+
+  /** Takes over the state of the other nodes. @throws ApiError 503 */
+  resync(): Promise<void> {
+    return this.#follower.resync();
+  }
+
   /** Applies what other nodes have changed, and follows them from now on. */
   follow(): Promise<void> {
     return this.#follower.start();
+  }
+
+  /** Applies no more changes of other nodes. */
+  unfollow(): void {
+    this.#follower.stop();
   }
 
   /** Waits for the transaction under way and writes the state files; later transactions are rejected. */

@@ -1,6 +1,7 @@
 /** Contract of the control plane: routes with schemas, calls, replies, errors. */
 import 'reflect-metadata';
 import { setImmediate } from 'node:timers/promises';
+import type { ClusterOutcome } from './cluster.js';
 import { shownText, shownValues } from './secrets.js';
 import type { Static, TSchema } from 'typebox';
 
@@ -148,6 +149,8 @@ export interface Call<S extends RouteSchemas = RouteSchemas> extends Preconditio
   readonly dryRun: boolean;
   /** `Prefer: return=minimal` on a write: its body is not sent, so it need not be made. */
   readonly minimal: boolean;
+  /** `Prefer: wait=N` on a write: seconds to wait until all nodes of the cluster have the change; 0: it is not waited for. */
+  readonly wait: number;
   readonly requestId: string;
   /** `Last-Event-ID`: where a client of server-sent events goes on. */
   readonly lastEventId?: string | undefined;
@@ -214,6 +217,8 @@ export interface AppliedChange {
   readonly summary: readonly string[];
   /** How many there are in all. */
   readonly count: number;
+  /** The nodes that have it. Absent: this node changes its configuration alone. */
+  readonly cluster?: ClusterOutcome;
 }
 
 const ACTIONS = Symbol.for('srv:actions');
@@ -225,6 +230,8 @@ export interface ActionContext extends Preconditions {
   readonly actor?: string;
   /** Why the caller makes it, in its own words: of one line, for the history and events. */
   readonly message?: string | undefined;
+  /** `Prefer: wait=N`: seconds to wait until all nodes have the change. Absent: it is not waited for. */
+  readonly wait?: number;
   /** Called once the change is active. */
   readonly applied?: (change: AppliedChange) => void;
   /** Epoch milliseconds after which the caller does not wait any more: nothing may be changed for it then. */

@@ -1,6 +1,7 @@
 import type { Command } from './command.js';
 import { CACHE } from './commands/cache.js';
 import { CAPTCHA } from './commands/captcha.js';
+import { CLUSTER } from './commands/cluster.js';
 import { CERTIFICATES } from './commands/certificates.js';
 import { CONFIGURATION, SETTINGS } from './commands/configuration.js';
 import { HEALTH } from './commands/health.js';
@@ -25,5 +26,6 @@ export const COMMANDS: readonly Command[] = [
   ...CACHE,
   ...CAPTCHA,
   ...CONFIGURATION,
+  ...CLUSTER,
   ...OBSERVE,
 ];

@@ -1,6 +1,7 @@
 import { ApiRoutes } from '../contract/api-routes.js';
 import { BusAccess } from '../contract/bus-access.js';
 import { Channels } from '../contract/channels.js';
+import { Cluster } from '../contract/cluster.js';
 import { ControlPlaneGuard } from '../contract/control-plane-guard.js';
 import { DataPlane } from '../contract/data-plane.js';
 import { EventLog, Events } from '../contract/events.js';
@@ -32,6 +33,7 @@ export const SERVICE_TOKENS: ReadonlySet<unknown> = new Set<unknown>([
   ApiRoutes,
   BusAccess,
   Channels,
+  Cluster,
   ConfigurationHistory,
   ControlPlaneGuard,
   DataPlane,

@@ -1,6 +1,6 @@
 import type { BusEndpoint } from '../api/bus-endpoint.js';
 import type { EventRecord } from '../api/event-record.js';
-import type { Action, ActionModule, ActionServer, Transact } from '../api/action-server.js';
+import type { Action, ActionModule, ActionServer, ChangeOutcomes, Transact } from '../api/action-server.js';
 import { ActionLimit } from '../kernel/action-limit.js';
 import type { Instance } from '../kernel/instance.js';
 import type { RunningModule } from '../kernel/running-module.js';
@@ -26,6 +26,7 @@ export class ControlLink {
     private readonly log: Log,
     private readonly events: EventRecord,
     private readonly transact: Transact,
+    private readonly outcomes: ChangeOutcomes,
     private readonly instance: Pick<Instance, 'services' | 'modules' | 'guard'>,
   ) {
     this.#limit = new ActionLimit(instance.guard);
@@ -83,7 +84,7 @@ export class ControlLink {
     const endpoint = createBusEndpoint(folder);
     keepPoolSmall();
     const client = new BusClient(endpoint, 'master', this.log);
-    const server = new ActionServer(client, this.log, this.transact);
+    const server = new ActionServer(client, this.log, this.transact, this.outcomes);
     server.start(() => this.events.sendTo({ keep: (topic, text = '') => client.retain(topic, text) }));
     const { services } = this.instance;
     const inForce = new SettingsInForce({

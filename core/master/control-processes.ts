@@ -5,6 +5,7 @@ import { helperFile } from '../kernel/helper-file.js';
 import type { Instance } from '../kernel/instance.js';
 import type { ControlListeners } from '../net/control-listeners.js';
 import { ControlLink } from './control-link.js';
+import type { NodeCluster } from './node-cluster.js';
 import { HelperSet } from './helper-set.js';
 import type { MasterOptions } from './master-options.js';
 import type { Takeover } from './takeover.js';
@@ -14,6 +15,7 @@ export interface ControlSurroundings {
   readonly instance: Instance;
   readonly events: EventRecord;
   readonly transact: Transact;
+  readonly cluster: NodeCluster;
   /** Where the control plane listens, for all threads. */
   readonly listeners: ControlListeners;
   readonly takeover: Takeover | undefined;
@@ -27,9 +29,9 @@ export class ControlProcesses {
   #busSocket: string | undefined;
 
   constructor(private readonly surroundings: ControlSurroundings) {
-    const { options, instance, events, transact } = surroundings;
+    const { options, instance, events, transact, cluster } = surroundings;
     this.helpers = new HelperSet(options.log, events, () => this.#listens(), options.parent);
-    this.#link = new ControlLink(options.log, events, transact, instance);
+    this.#link = new ControlLink(options.log, events, transact, cluster, instance);
   }
 
   /** Starts, ends and keeps the processes of the current configuration. */

@@ -11,6 +11,7 @@ import { StoredAddresses } from '../changes/found-table.js';
 import { toldEverywhere } from '../changes/in-force.js';
 import { Staging } from '../changes/staging.js';
 import { Store } from '../changes/store.js';
+import { fileDigests } from '../changes/file-digests.js';
 import { explained } from '../changes/store-error.js';
 import type { TransactionQueue } from '../changes/transactions.js';
 import { FIGURES_SIZE } from '../http/request/figures.js';
@@ -27,6 +28,7 @@ import { outdatedCode } from '../kernel/outdated-code.js';
 import { newSecret } from '../kernel/server-info.js';
 import { readConfiguration } from '../kernel/read-configuration.js';
 import { readSettings } from '../kernel/settings.js';
+import { Cluster } from '../contract/cluster.js';
 import { EventLog } from '../contract/events.js';
 import { ConfigurationHistory } from '../contract/history.js';
 import { Redis, type ClusterChanges } from '../contract/redis.js';
@@ -40,6 +42,7 @@ import { ControlProcesses } from './control-processes.js';
 import type { HelperSet } from './helper-set.js';
 import type { MasterOptions } from './master-options.js';
 import { showStaged } from './staged-services.js';
+import { NodeCluster } from './node-cluster.js';
 import { openChanges, type Changes } from './open-changes.js';
 import { MasterStatus } from './status.js';
 import { ProcessFiles } from './process-files.js';
@@ -65,6 +68,9 @@ export class Master {
   readonly #channels = new MasterChannels((channel, data) => this.#tellWorkers(channel, data));
   readonly #status: MasterStatus;
   #store: Store | undefined;
+  readonly #cluster: NodeCluster;
+  /** The files of the start. */
+  #file: ConfigTree | undefined;
   /** Name of the `redis` block that has the order of changes. */
   #sharedName: string | undefined;
   #changes: Changes | undefined;
@@ -93,6 +99,15 @@ export class Master {
     this.#instance.services.provideLater(Transactions, () => this.#changes?.transactions);
     this.#instance.services.provideLater(ConfigurationHistory, () => this.#changes?.history);
     this.#instance.services.provideLater(KeyValue, () => this.#changes?.keyValue);
+    const info = this.#instance.services.get(ServerInfo);
+    this.#cluster = new NodeCluster({
+      clusterName: () => info.clusterName,
+      nodeName: () => this.#nodeName,
+      srv: installation.version,
+      log,
+      configuration: () => this.#queue,
+    });
+    this.#instance.services.provide(Cluster, this.#cluster);
     this.#instance.services.provide(ModuleStorages, new ModuleStorages(() => this.#store));
     const discovery = new Discovery({ log, resolver: (settings) => new Resolver(settings, log) });
     const shared = { zones: this.#zones, figures: this.#figures, workers: places };
@@ -108,6 +123,7 @@ export class Master {
       instance: this.#instance,
       events: this.#events,
       transact: (calls, context) => this.#queue.together(calls, context),
+      cluster: this.#cluster,
       listeners: this.#controlListeners,
       takeover: this.#takeover,
     });
@@ -210,6 +226,8 @@ export class Master {
     const first = this.#clusterChanges;
     if (first === undefined) return false;
     await this.#instance.startProvider(Redis);
+    this.#cluster.useFiles(fileDigests(this.#file ?? ConfigTree.empty));
+    this.#file = undefined;
     this.#changes?.share(() => ({ ...(this.#clusterChanges ?? first), connection: first.connection }));
     this.#sharedName = first.connection.name;
     return true;
@@ -236,7 +254,13 @@ export class Master {
     const timeout = this.main.worker_shutdown_timeout;
     await this.#prepareAsRoot();
     try {
-      await this.#queue.reload(() => checkWithHelpers(readConfiguration(source, ids), this.#instance));
+      await this.#queue.reload(async () => {
+        const loaded = await checkWithHelpers(readConfiguration(source, ids), this.#instance);
+        this.#file = loaded.tree;
+        return loaded;
+      });
+      if (this.#cluster.isShared && this.#file !== undefined) this.#cluster.useFiles(fileDigests(this.#file));
+      this.#file = undefined;
       this.#status.reloaded();
       if (this.#clusterChanges?.connection.name !== this.#sharedName)
         log.write('warn', '"cluster_changes" takes effect with the next start');
@@ -329,6 +353,8 @@ export class Master {
     await this.#workers.stop();
     this.#events.close();
     await this.#control.stop();
+    this.#changes?.transactions.unfollow();
+    await this.#cluster.leave(this.#upgrade !== undefined);
     await this.#instance.stop();
     await this.#changes?.transactions.close();
     this.#changes?.keyValue.close();
@@ -375,6 +401,7 @@ export class Master {
   async #bringIntoForce(parsed: ParsedText): Promise<() => Promise<void>> {
     const { ids, log, source } = this.options;
     const { tree: file, modules } = await checkWithHelpers(parsed, this.#instance);
+    this.#file = file;
     await this.#takeover?.begin();
     const { data_folder: folder, helper } = readSettings(file.root, modules.args).main;
     // Without helpers there is no API: what would be kept are numbers that nobody sees.
@@ -398,6 +425,7 @@ export class Master {
       apiFolders: () => this.#apiFolders(),
       events: this.#events,
       redis: (name) => this.#instance.modules.service(Redis).connection(name),
+      cluster: this.#cluster,
     }));
     const effective = effectiveTree(file, this.#store, { registry: modules.registry, args: modules.args, ids });
     const { tree: after, operations } = effective;
@@ -408,6 +436,7 @@ export class Master {
     return async () => {
       changes.transactions.started(effective);
       await changes.transactions.follow();
+      this.#cluster.changed();
     };
   }
 

@@ -11,11 +11,13 @@ import type { StoreState } from '../changes/store-state.js';
 import type { TransactionOptions } from '../changes/transaction-options.js';
 import { TransactionQueue } from '../changes/transactions.js';
 import type { Events } from '../contract/events.js';
+import type { NodeCluster } from './node-cluster.js';
 
-export interface ChangesOptions extends Omit<TransactionOptions, 'commitLog' | 'onCommitted' | 'onNode'> {
+export interface ChangesOptions extends Omit<TransactionOptions, 'commitLog' | 'onCommitted' | 'onInForce' | 'onNode'> {
   readonly events: Events;
   /** The connection of a `redis` block. Only after the first commit. */
   readonly redis: (name: string) => RedisConnection;
+  readonly cluster: NodeCluster;
 }
 
 /** State that changes at run time and outlives the server: the configuration with its history, and the key-value pairs. */
@@ -27,7 +29,7 @@ export interface Changes {
   share(changes: () => ClusterChanges): void;
 }
 
-export function openChanges({ events, redis, ...options }: ChangesOptions): Changes {
+export function openChanges({ events, redis, cluster, ...options }: ChangesOptions): Changes {
   const { store, log } = options;
   const own = new StoreLog();
   const commitLog = new ChosenLog<ChangeContent, StoreState>(own);
@@ -35,7 +37,11 @@ export function openChanges({ events, redis, ...options }: ChangesOptions): Chan
     ...options,
     commitLog,
     onCommitted: (change) => tellOfChange(events, change),
-    onNode: (status) => tellOfNode(events, log, 'configuration', status),
+    onInForce: () => cluster.changed(),
+    onNode: (status) => {
+      tellOfNode(events, log, 'configuration', status);
+      cluster.changed();
+    },
   });
   const keyValue = new MasterKeyValue({
     ...options,
@@ -43,6 +49,10 @@ export function openChanges({ events, redis, ...options }: ChangesOptions): Chan
     redisLog: ({ name, wait }) => new RedisPairLog({ connection: redis(name), nodeName: options.nodeName, log, wait }),
     onNode: (status) => tellOfNode(events, log, 'key-value', status),
   });
-  const share = (changes: () => ClusterChanges): void => commitLog.choose(new RedisChangeLog({ changes, nodeName: options.nodeName, log }));
+  const share = (changes: () => ClusterChanges): void => {
+    const shared = new RedisChangeLog({ changes, nodeName: options.nodeName, log });
+    commitLog.choose(shared);
+    cluster.join({ changes: shared, connection: changes().connection, id: store.id });
+  };
   return { transactions, history: new StoredHistory(store, transactions), keyValue, share };
 }

@@ -11,8 +11,18 @@ import { waitFor } from '../harness/wait.js';
 function node(t: ExecutionContext, name: string, { port }: RedisServer, more = ''): Promise<Node> {
   const main = `load_module modules/srv_redis_module.js; node_name ${name}; cluster_name shop;
     redis main { url redis://127.0.0.1:${port}; } cluster_changes redis main; ${more}`;
-  return startNode(t, { main, workers: 1, http: upstreams('demo') });
+  const controlMain = 'load_module modules/srv_cluster_api_module.so; load_module modules/srv_http_history_api_module.so;';
+  const modules = 'load_module modules/srv_cluster_module.so; load_module modules/srv_http_config_module.so;';
+  return startNode(t, { main: main + modules, controlMain, workers: 1, http: upstreams('demo') });
 }
+
+interface View {
+  readonly version: number;
+  readonly nodes: readonly { readonly name: string; readonly state: string; readonly version: number; readonly stale?: boolean }[];
+  readonly redis?: { readonly state: string };
+}
+
+const view = async (node: Node): Promise<View> => (await node.call('GET', '/cluster')).json as View;
 
 testRedis('redis-server: a change by the API of one node is in the traffic of the others; all respond 503 without Redis', async (t) => {
   const server = await RedisServer.start(t, '--appendonly', 'yes');
@@ -23,6 +33,20 @@ testRedis('redis-server: a change by the API of one node is in the traffic of th
   t.is(added.status, 201, JSON.stringify(added.json));
   await waitFor('the other node', async () => (await b.web()).body === 'hello');
   t.deepEqual(await a.list(), await b.list());
+  t.like((await a.call('GET', '/cluster')).json, {
+    name: 'shop',
+    node: 'a',
+    nodes: [
+      { name: 'a', state: 'in_sync', lag: 0, drift: [] },
+      // It listens on another port.
+      { name: 'b', state: 'in_sync', lag: 0, drift: ['http'] },
+    ],
+    redis: { name: 'main', state: 'ready', role: 'master' },
+  });
+  const waited = await b.upstreams('PATCH', '/demo/servers/0', { weight: 3 }, { prefer: 'wait=20' });
+  const { version } = await view(b);
+  t.like(waited.json, { cluster: { version, nodes: { a: 'applied', b: 'applied' } } });
+  t.like((await a.call('GET', `/cluster/versions/${version}`)).json, { version, nodes: { a: 'applied', b: 'applied' } });
 
   await server.kill();
   await b.srv.waitForLog(/configuration: changes of other nodes cannot be read, serving version \d+/);
@@ -34,11 +58,19 @@ testRedis('redis-server: a change by the API of one node is in the traffic of th
   // A node that starts serves its last copy.
   const c = await node(t, 'c', server);
   await c.srv.waitForLog(/configuration: changes of other nodes cannot be read/);
+  t.like(await view(c), { nodes: [{ name: 'c', state: 'behind', stale: true }], redis: { state: 'away' } });
 
   await server.start();
   await waitFor('changes', async () => (await c.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:9' })).status === 201);
   await waitFor('the same members', async () => JSON.stringify(await b.list()) === JSON.stringify(await c.list()));
   t.true((await c.list()).some((one) => one.endsWith(member)));
+  await waitFor('all nodes in the view', async () =>
+    (await view(a)).nodes.every(({ state, stale }) => state === 'in_sync' && stale !== true),
+  );
+  t.deepEqual(
+    (await view(a)).nodes.map(({ name }) => name),
+    ['a', 'b', 'c'],
+  );
 });
 
 testRedis('redis-server: a node has the changes of the others before it serves', async (t) => {
