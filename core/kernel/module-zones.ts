@@ -53,7 +53,8 @@ export class ModuleZones implements Pick<Zones, 'records' | 'holds' | 'figures' 
     const known = this.#own.get(key) ?? { size: zone, uses: 0, zone: undefined };
     known.uses++;
     this.#own.set(key, known);
-    if (this.options.worker < 0) this.#openedOwn(known);
+    if (known.zone !== undefined) this.options.zones.announce(known.zone);
+    else if (this.options.worker < 0) this.#openedOwn(known);
   }
 
   closeOwn(zone: ZoneSize): void {

@@ -19,10 +19,14 @@ export type ZoneSource = 'create' | 'adopt' | 'private';
 
 interface Entry {
   readonly id: number;
+  /** When it was last announced: an id of that moment. */
+  announced: number;
   readonly zone: Zone;
   readonly use: string;
   readonly identity: string;
   users: number;
+  /** Shared once more since it was last opened: it stays here without users, because it is about to have one. */
+  awaited: boolean;
 }
 
 /**
@@ -32,7 +36,7 @@ interface Entry {
 export class ZoneSet {
   readonly #entries = new Map<string, Entry>();
   readonly #byZone = new Map<Zone, Entry>();
-  /** All from one id on, in the order of their ids. */
+  /** All that were announced from one id on, in that order. */
   #recent: { from: number; readonly entries: Entry[] } = { from: 1, entries: [] };
   #last = 0;
   readonly #arena = new ZoneArena();
@@ -52,6 +56,7 @@ export class ZoneSet {
       throw new Error(`shared memory zone "${name}" has not been shared with this thread`);
     const entry = known ?? this.#add(++this.#last, this.#create(name, size, use), use, identity);
     entry.users++;
+    entry.awaited = false;
     return entry.zone;
   }
 
@@ -60,14 +65,27 @@ export class ZoneSet {
     const entry = this.#byZone.get(zone);
     if (entry === undefined) return false;
     if (--entry.users > 0) return true;
-    this.#remove(entry);
+    if (!entry.awaited) this.#remove(entry);
     return false;
   }
 
   /** Releases a zone that was adopted and never opened. No effect on one that has users. */
   forget(name: string, size: number, use: string, identity = ''): void {
     const entry = this.#entries.get(keyOf(name, size, use, identity));
-    if (entry?.users === 0) this.#remove(entry);
+    if (entry?.users === 0 && !entry.awaited) this.#remove(entry);
+  }
+
+  /**
+   * A zone that is in use gets one more user within this thread, who does not open it. It is shared again with the other threads: one that
+   * has closed it already would not find it.
+   */
+  announce(zone: Zone): void {
+    const entry = this.#byZone.get(zone);
+    if (entry === undefined) return;
+    entry.awaited = false;
+    this.#forgetRecent(entry);
+    entry.announced = ++this.#last;
+    this.#addRecent(entry);
   }
 
   /** Distinguishes a zone from others of its name, apart from its size: another program finds the same one by it. */
@@ -80,8 +98,8 @@ export class ZoneSet {
   shares(after = 0): ZoneShare[] {
     if (after === this.#last) return [];
     const shares: ZoneShare[] = [];
-    for (const { id, zone, use, identity } of after + 1 < this.#recent.from ? this.#entries.values() : this.#recent.entries)
-      if (id > after && zone.buffer instanceof SharedArrayBuffer)
+    for (const { id, announced, zone, use, identity } of after + 1 < this.#recent.from ? this.#entries.values() : this.#recent.entries)
+      if (announced > after && zone.buffer instanceof SharedArrayBuffer)
         shares.push({ id, name: zone.name, use, identity, buffer: zone.buffer, start: zone.start, size: zone.size });
     return shares;
   }
@@ -90,7 +108,10 @@ export class ZoneSet {
   adopt(shares: readonly ZoneShare[]): void {
     for (const { id, name, use, identity, buffer, start, size } of shares) {
       const known = this.#entries.get(keyOf(name, size, use, identity));
-      if (known?.id === id) continue;
+      if (known?.id === id) {
+        known.awaited = true;
+        continue;
+      }
       if (known !== undefined) this.#remove(known);
       this.#add(id, Zone.attach(name, buffer, start, size), use, identity);
       this.#last = Math.max(this.#last, id);
@@ -102,7 +123,7 @@ export class ZoneSet {
     for (const { zone } of this.#entries.values()) yield zone;
   }
 
-  /** The newest zone known here: what to ask {@link shares} with. */
+  /** The newest zone known here, or the latest announcement: what to ask {@link shares} with. */
   get last(): number {
     return this.#last;
   }
@@ -118,21 +139,30 @@ export class ZoneSet {
   }
 
   #add(id: number, zone: Zone, use: string, identity: string): Entry {
-    const entry = { id, zone, use, identity, users: 0 };
+    const entry = { id, announced: id, zone, use, identity, users: 0, awaited: false };
     this.#entries.set(keyOf(zone.name, zone.size, use, identity), entry);
     this.#byZone.set(zone, entry);
+    this.#addRecent(entry);
+    return entry;
+  }
+
+  #addRecent(entry: Entry): void {
     const { entries } = this.#recent;
     entries.push(entry);
-    if (entries.length >= 2 * RECENT) this.#recent = { from: entries[RECENT]?.id ?? id, entries: entries.slice(RECENT) };
-    return entry;
+    if (entries.length >= 2 * RECENT)
+      this.#recent = { from: entries[RECENT]?.announced ?? entry.announced, entries: entries.slice(RECENT) };
+  }
+
+  #forgetRecent(entry: Entry): void {
+    const { from, entries } = this.#recent;
+    if (entry.announced >= from) this.#recent = { from, entries: entries.filter((one) => one !== entry) };
   }
 
   #remove(entry: Entry): void {
     const { zone, use, identity } = entry;
     this.#entries.delete(keyOf(zone.name, zone.size, use, identity));
     this.#byZone.delete(zone);
-    const { from, entries } = this.#recent;
-    if (entry.id >= from) this.#recent = { from, entries: entries.filter((one) => one !== entry) };
+    this.#forgetRecent(entry);
   }
 }
 
