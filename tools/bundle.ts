@@ -206,7 +206,11 @@ async function fillCompileCache(): Promise<void> {
       'ctrl.conf': `load_module modules/srv_http_upstream_api_module.so; events {} http { ${api} }`,
     };
     for (const [file, text] of Object.entries(configurations)) writeFileSync(join(prefix, 'conf', file), text);
-    const child = spawn(process.execPath, [join(DIST, 'core/cli/srv.js'), '-p', prefix], { stdio: ['ignore', 'inherit', 'inherit'] });
+    const child = spawn(process.execPath, [join(DIST, 'core/cli/srv.js'), '-p', prefix], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+      // Another cache, of a runner of tests, would stay the only one that is filled.
+      env: { ...process.env, NODE_COMPILE_CACHE: undefined },
+    });
     const ended = once(child, 'exit');
     const limit = Date.now() + WARM_UP_MS;
     while (!isCodeKept() && child.exitCode === null && Date.now() < limit) await delay(20);
