@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { RecordFields, Records } from '../../core/contract/zones.js';
-import { DIGEST, pictureText, seal, soundCounts, unseal, workSalt, type Claims } from './sealed-challenge.js';
+import { DIGEST, pictureText, seal, soundCounts, unseal, workSalt, type Claims, type Mode } from './sealed-challenge.js';
 import type { Means } from './pass-cookie.js';
 import type { Secrets } from './secrets.js';
 import { difficultyOf, isTooEasy, isWorkDone } from './work.js';
@@ -57,6 +57,9 @@ export interface CaptchaJudgement {
   readonly means: Means;
 }
 
+/** `auto`: beside work, which is no more difficult for a program; they are worth as much as work then. */
+export type Sounds = 'auto' | 'on' | 'off';
+
 /** Challenges, and what clients have done with them, over all workers. */
 export class Challenges {
   constructor(
@@ -64,9 +67,13 @@ export class Challenges {
     private readonly secrets: () => Secrets,
     /** Epoch milliseconds: there were attempts at challenges of this time or before which a full zone has dropped. */
     private readonly forgotten: () => number,
-    /** Sounds are an alternative to the picture. */
-    readonly hasSounds: boolean,
+    private readonly sounds: Sounds,
   ) {}
+
+  /** True if a challenge of that mode has sounds beside its picture. */
+  hasSounds(mode: Mode): boolean {
+    return mode !== 'pow' && (this.sounds === 'on' || (this.sounds === 'auto' && mode === 'auto'));
+  }
 
   /** @param count requests of the key in the last second */
   issue(claims: Omit<Claims, 'seed' | 'difficulty'>, count: number): Challenge {
@@ -98,13 +105,13 @@ export class Challenges {
     if (isWorked && isTooEasy(difficulty, this.#difficultyOf(challenge, count, now)))
       return { verdict: 'harder', left: ATTEMPTS, means: 'work' };
     if (!isWorked && this.records.update(key, countAttempt, minute) !== 'stored') return { verdict: 'wait', left: ATTEMPTS, means: 'work' };
-    const isRead =
-      mode !== 'pow' && text !== '' && (text === pictureText(challenge) || (this.hasSounds && text === soundCounts(challenge)));
+    const isRead = mode !== 'pow' && text !== '' && text === pictureText(challenge);
+    const isHeard = this.hasSounds(mode) && text !== '' && text === soundCounts(challenge);
     const attempt: Attempt = {
-      isRight: isWorked || isRead,
+      isRight: isWorked || isRead || isHeard,
       verdict: 'gone',
       left: 0,
-      means: isWorked ? 'work' : 'read',
+      means: isRead || (isHeard && this.sounds === 'on') ? 'read' : 'work',
       issued,
       isFirst: true,
     };

@@ -72,9 +72,9 @@ export const directives = {
   }),
   captcha_sound: directive({
     in: SITE,
-    args: flag(),
-    default: 'on',
-    doc: 'Sounds to count, for people who cannot see the picture. Programs count them more easily than they read pictures.',
+    args: choice('auto', 'on', 'off'),
+    default: 'auto',
+    doc: 'Sounds to count, for people who cannot see the picture. Programs count them more easily than they read pictures: with `auto` they are there where work is a solution as well (`captcha_mode auto`), and not valid where only pictures are.',
   }),
   captcha_expire: directive({
     in: ANYWHERE,

@@ -83,7 +83,7 @@ function reading({ texts, hasSounds }: PageStyle, token: string, isWrong: boolea
     '<div id="captcha-reading">',
     `<p><img loading="lazy" src="${PREFIX}picture/${token}" width="${PICTURE.width}" height="${PICTURE.height}" alt="${escape(texts.picture)}"></p>`,
     hasSounds ? sounds(texts, token) : '',
-    `<label for="captcha-solution">${escape(texts.label)}</label>`,
+    `<label for="captcha-solution">${escape(hasSounds ? texts.label_sound : texts.label)}</label>`,
     `<input ${input} ${described}${invalid}>`,
     `<p class="hint" id="captcha-hint">${escape(texts.hint)}</p>`,
     `<button type="submit">${escape(texts.go)}</button></div>`,

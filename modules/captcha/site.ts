@@ -5,6 +5,7 @@ import type { Original } from './original-request.js';
 import { challengePage, gonePage, resendPage, type PageStyle } from './page.js';
 import { SHIPPED_PAGE, type PageTemplate } from './page-template.js';
 import { chooseLanguage, type Languages, type TextName } from './texts.js';
+import type { Mode } from './sealed-challenge.js';
 import { PUZZLES } from './work.js';
 
 const HTML = 'text/html; charset=utf-8';
@@ -25,19 +26,19 @@ export class CaptchaSite {
   sendChallenge(request: HttpRequest, challenge: Challenge, original: Original): Result {
     request.response.set('Retry-After', '1');
     if (!wantsPage(request))
-      return sendJson(request, 429, { error: 'captcha', challenge: challengeJson(challenge, this.challenges.hasSounds) });
-    return this.#sendPage(request, 429, challengePage(this.#style(request), challenge, original));
+      return sendJson(request, 429, { error: 'captcha', challenge: challengeJson(challenge, this.challenges.hasSounds(challenge.mode)) });
+    return this.#sendPage(request, 429, challengePage(this.#style(request, challenge.mode), challenge, original));
   }
 
   /** The page once more, after a solution. */
   sendAgain(request: HttpRequest, challenge: Challenge, original: Original, error: TextName): Result {
-    return this.#sendPage(request, 403, challengePage(this.#style(request), challenge, original, error));
+    return this.#sendPage(request, 403, challengePage(this.#style(request, challenge.mode), challenge, original, error));
   }
 
   /** Another challenge, after a solution that is not enough. */
   sendNext(request: HttpRequest, challenge: Challenge, original: Original, verdict: 'harder' | 'spent'): Result {
     if (wantsPage(request)) return this.sendAgain(request, challenge, original, verdict === 'harder' ? 'harder' : 'renewed');
-    return sendJson(request, 403, { result: verdict, challenge: challengeJson(challenge, this.challenges.hasSounds) });
+    return sendJson(request, 403, { result: verdict, challenge: challengeJson(challenge, this.challenges.hasSounds(challenge.mode)) });
   }
 
   sendGone(request: HttpRequest, uri: string): Result {
@@ -49,9 +50,10 @@ export class CaptchaSite {
     return this.#sendPage(request, 200, resendPage(this.#style(request), original));
   }
 
-  #style(request: HttpRequest): PageStyle {
+  /** @param mode of the challenge in the page; by default there is none */
+  #style(request: HttpRequest, mode: Mode = 'pow'): PageStyle {
     const language = chooseLanguage(request.header('accept-language'), this.languages);
-    return { template: this.template, language, texts: this.languages.get(language)!, hasSounds: this.challenges.hasSounds };
+    return { template: this.template, language, texts: this.languages.get(language)!, hasSounds: this.challenges.hasSounds(mode) };
   }
 
   #sendPage(request: HttpRequest, status: number, page: string): Result {

@@ -44,16 +44,17 @@ export class CaptchaSolutions {
     const asset = ASSETS.get(path);
     if (asset !== undefined) return isRead ? sendAsset(request, asset) : notAllowed(request, 'GET, HEAD');
     const [, what, token = ''] = TOKEN_PATH.exec(path) ?? [];
-    if (what === undefined || (what === 'sound' && !this.site.challenges.hasSounds)) return 404;
+    if (what === undefined) return 404;
     return request.method === 'GET' ? this.#show(request, what as 'picture' | 'sound', token) : notAllowed(request, 'GET');
   }
 
   #show(request: HttpRequest, what: 'picture' | 'sound', token: string): Result {
     const { challenges } = this.site;
     const challenge = challenges.find(token, request.startTime);
-    if (challenge === undefined || challenge.mode === 'pow' || !challenges.load(challenge, request.startTime)) return 404;
-    const { seed } = challenge;
     const isPicture = what === 'picture';
+    if (challenge === undefined || challenge.mode === 'pow' || (!isPicture && !challenges.hasSounds(challenge.mode))) return 404;
+    if (!challenges.load(challenge, request.startTime)) return 404;
+    const { seed } = challenge;
     request.response.allowsRanges = !isPicture;
     return sendUncached(
       request,

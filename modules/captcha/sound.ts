@@ -4,31 +4,45 @@ import { Dice } from './dice.js';
 const RATE = 8000;
 const SILENCE = 128;
 /** Seconds. */
-const TONE = 0.16;
-const PAUSE = { least: 0.12, most: 0.24 } as const;
-const GROUP_PAUSE = 0.9;
+const TONE = { least: 0.2, most: 0.38 } as const;
+const PAUSE = { least: 0.1, most: 0.22 } as const;
+const GROUP_PAUSE = { least: 1, most: 1.3 } as const;
+const MARGIN = 0.6;
+/** Hertz in the middle of a tone, and the factor by which it rises or falls. All kinds of tones have the same range. */
+const PITCH = { least: 320, most: 780 } as const;
+const GLIDE = { least: 1.4, most: 1.9 } as const;
+const HARMONICS = 3;
+/** Tones of the background, which wander up and down all the time. */
+const MURMURS = 3;
+
+/** +1: rises, which counts; -1: falls; 0: stays. */
+type Direction = 1 | 0 | -1;
 
 /**
- * Groups of short high tones to be counted, with low ones among them that are not, as a WAV file of 8 bits.
- * @param counts the number of high tones in each group, a digit each @param seed the same one gives the same sound
+ * Groups of short tones of which the rising ones are to be counted, among others that fall or stay, before a background of noise and wandering tones: as a WAV
+ * file of 8 bits. @param counts the number of rising tones in each group, a digit each @param seed the same one gives the same sound
  */
 export function soundOf(counts: string, seed: string): Buffer {
   const dice = new Dice(`sound ${seed}`);
-  const parts: Uint8Array[] = [quiet(0.4)];
+  const tones: { begin: number; direction: Direction; seconds: number }[] = [];
+  let end = MARGIN;
   for (const digit of counts) {
-    for (const isHigh of shuffled(Number(digit), dice)) parts.push(tone(isHigh, dice), quiet(dice.between(PAUSE.least, PAUSE.most)));
-    parts.push(quiet(GROUP_PAUSE));
+    for (const direction of shuffled(Number(digit), dice)) {
+      const seconds = dice.between(TONE.least, TONE.most);
+      tones.push({ begin: end, direction, seconds });
+      end += seconds + dice.between(PAUSE.least, PAUSE.most);
+    }
+    end += dice.between(GROUP_PAUSE.least, GROUP_PAUSE.most);
   }
-  const samples = Buffer.concat(parts);
-  const period = dice.whole(55, 90);
-  const hum = Float64Array.from({ length: period }, (_, at) => 5 * Math.sin((2 * Math.PI * at) / period));
-  for (let at = 0; at < samples.length; at++) samples[at] = Math.round(samples[at]! + hum[at % period]! + dice.between(-7, 7));
-  return Buffer.concat([header(samples.length), samples]);
+  const wave = background(Math.floor(end * RATE), dice);
+  for (const { begin, direction, seconds } of tones) addTone(wave, Math.floor(begin * RATE), direction, seconds, dice);
+  return Buffer.concat([header(wave.length), Buffer.from(wave.map((value) => Math.round(SILENCE + Math.min(Math.max(value, -127), 127))))]);
 }
 
-/** High tones, and up to three low ones, in any order. */
-function shuffled(high: number, dice: Dice): boolean[] {
-  const all = [...Array<boolean>(high).fill(true), ...Array<boolean>(dice.whole(0, 3)).fill(false)];
+/** Rising tones, and up to three others, in any order. */
+function shuffled(rising: number, dice: Dice): Direction[] {
+  const others = Array.from({ length: dice.whole(0, 3) }, (): Direction => (dice.whole(0, 2) === 0 ? 0 : -1));
+  const all = [...Array<Direction>(rising).fill(1), ...others];
   for (let at = all.length - 1; at > 0; at--) {
     const other = dice.whole(0, at);
     [all[at], all[other]] = [all[other]!, all[at]!];
@@ -36,18 +50,44 @@ function shuffled(high: number, dice: Dice): boolean[] {
   return all;
 }
 
-function tone(isHigh: boolean, dice: Dice): Uint8Array {
-  const pitch = isHigh ? dice.between(1000, 1500) : dice.between(180, 280);
-  const glide = dice.between(-0.15, 0.15);
-  const volume = isHigh ? dice.between(40, 70) : dice.between(60, 90);
-  const count = Math.floor(TONE * RATE * dice.between(0.8, 1.2));
-  return Uint8Array.from({ length: count }, (_, at) => {
-    const envelope = Math.min(at / 80, (count - at) / 400, 1);
-    return Math.round(SILENCE + volume * envelope * Math.sin((2 * Math.PI * pitch * (1 + (glide * at) / count) * at) / RATE));
-  });
+function addTone(wave: Float64Array, begin: number, direction: Direction, seconds: number, dice: Dice): void {
+  const [length, middle] = [Math.floor(seconds * RATE), PITCH.least * (PITCH.most / PITCH.least) ** dice.between(0, 1)];
+  const glide = direction === 0 ? dice.between(0.97, 1.03) : dice.between(GLIDE.least, GLIDE.most) ** direction;
+  const volumes = Array.from({ length: HARMONICS }, () => dice.between(5, 24));
+  let phase = dice.between(0, 2 * Math.PI);
+  for (let at = 0; at < length; at++) {
+    phase += (2 * Math.PI * middle * glide ** (at / length - 0.5)) / RATE;
+    const envelope = Math.min(at / 160, (length - at) / 400, 1);
+    for (let harmonic = 0; harmonic < HARMONICS; harmonic++)
+      wave[begin + at]! += volumes[harmonic]! * envelope * Math.sin((harmonic + 1) * phase);
+  }
 }
 
-const quiet = (seconds: number): Uint8Array => new Uint8Array(Math.floor(seconds * RATE)).fill(SILENCE);
+/** Noise that is stronger in low pitches, and murmurs in the range of the tones. */
+function background(length: number, dice: Dice): Float64Array {
+  const wave = new Float64Array(length);
+  let low = 0;
+  for (let at = 0; at < length; at++) {
+    low = low * 0.8 + dice.between(-1, 1);
+    wave[at] = low * 13;
+  }
+  for (let murmur = 0; murmur < MURMURS; murmur++) addMurmur(wave, dice);
+  return wave;
+}
+
+/** Glides from one pitch to the next, at any pace, louder and softer. */
+function addMurmur(wave: Float64Array, dice: Dice): void {
+  let [at, phase, pitch, volume] = [0, 0, dice.between(PITCH.least, 2 * PITCH.most), 8];
+  while (at < wave.length) {
+    const steps = Math.min(Math.floor(dice.between(0.1, 0.5) * RATE), wave.length - at);
+    const [next, louder] = [dice.between(PITCH.least, 2 * PITCH.most), dice.between(3, 18)];
+    for (let step = 0; step < steps; step++, at++) {
+      phase += (2 * Math.PI * pitch * (next / pitch) ** (step / steps)) / RATE;
+      wave[at]! += (volume + ((louder - volume) * step) / steps) * Math.sin(phase);
+    }
+    [pitch, volume] = [next, louder];
+  }
+}
 
 function header(length: number): Buffer {
   const bytes = Buffer.alloc(44);

@@ -9,7 +9,7 @@ import { get } from '../harness/client.js';
 import { testWith } from '../harness/programs.js';
 import { fileScope, shared as sharedScope } from '../harness/scope.js';
 import { startSrv, type Srv } from '../harness/srv.js';
-import { listen } from './captcha-client.js';
+import { perceive, SECRET } from './captcha-client.js';
 
 const browserTest = testWith('chromium') as TestFn;
 
@@ -38,7 +38,7 @@ const shared = sharedScope(async (scope): Promise<Setup> => {
     worker_processes 2;
     events {}
     http {
-      captcha_zone $arg_k zone=c:1m;
+      captcha_zone $arg_k zone=c:1m; captcha_secret '${SECRET}';
       server {
         listen 127.0.0.1:%%PORT_web%%; captcha on; captcha_limit_rate c 10; default_type text/html;
         location / { proxy_pass http://127.0.0.1:${pages.port}; }
@@ -70,8 +70,9 @@ async function busyPage(key: string): Promise<{ readonly port: number; readonly 
   return { port, page: await browser.page(), url: `http://127.0.0.1:${port}` };
 }
 
-async function soundOf(page: Page): Promise<string> {
-  return String(await page.value("document.querySelector('audio').getAttribute('src')"));
+/** Path of the sounds of a page, or of its picture if there are none. */
+async function shownOf(page: Page): Promise<string> {
+  return String(await page.value("(document.querySelector('audio') ?? document.querySelector('img')).getAttribute('src')"));
 }
 
 browserTest('chromium: work is done without a click, and leads back to the page with its query', async (t) => {
@@ -104,7 +105,7 @@ browserTest('chromium: a picture instead of work; wrong, right, with the keyboar
   await page.until("document.querySelector('[role=alert]') !== null");
   t.regex(String(await page.text()), /That was not right\. Please try again\./);
   await page.until("document.activeElement.id === 'captcha-solution'");
-  await page.type(await listen(port, await soundOf(page)));
+  await page.type(await perceive(port, await shownOf(page)));
   await page.press('Enter');
   await page.until("document.body.innerText.startsWith('hello')");
   t.is(await page.text(), 'hello GET /auto?k=choice&q=1 []');
@@ -119,7 +120,7 @@ browserTest('chromium: without JavaScript, with the keyboard alone', async (t) =
     await page.open(`${url}${place}?k=${key}&q=1`);
     await page.until("document.querySelector('img')?.naturalWidth === 330");
     await page.tabTo('captcha-solution');
-    await page.type(await listen(port, await soundOf(page)));
+    await page.type(await perceive(port, await shownOf(page)));
     await page.press('Tab');
     await page.press('Enter');
     await page.until("document.body.innerText.startsWith('hello')");

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { request } from 'node:http';
 import type { OutgoingHttpHeaders } from 'node:http';
+import { pictureText, soundCounts, unseal } from '../../modules/captcha/sealed-challenge.js';
 import { get, type HttpResponse, type RequestOptions } from '../harness/client.js';
 
 export const PAGE: OutgoingHttpHeaders = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
@@ -63,24 +64,14 @@ export function solve({ salt, puzzles, difficulty }: NonNullable<JsonChallenge['
   return nonces.join('.');
 }
 
-/** Gets a sound and counts the high tones of its groups. */
-export async function listen(port: number, path: string): Promise<string> {
-  const samples = (await bytesOf(port, path)).subarray(44);
-  const tones: { begin: number; end: number; isHigh: boolean }[] = [];
-  for (let at = 0; at < samples.length; at++) {
-    if (Math.abs(samples[at]! - 128) < 25) continue;
-    const last = tones.at(-1);
-    if (last !== undefined && at - last.end < 300) last.end = at;
-    else tones.push({ begin: at, end: at, isHigh: false });
-  }
-  const groups: number[] = [0];
-  for (const [at, tone] of tones.entries()) {
-    if (at > 0 && tone.begin - tones[at - 1]!.end > 6000) groups.push(0);
-    let crossings = 0;
-    for (let next = tone.begin; next < tone.end; next++) if (samples[next]! < 128 !== samples[next + 1]! < 128) crossings++;
-    if (crossings / ((tone.end - tone.begin) / 8000) > 1200) groups[groups.length - 1]!++;
-  }
-  return groups.join(' ');
+/** Secret of the tests, by which they know solutions. */
+export const SECRET = 'a secret of the tests, 1';
+
+/** Gets a sound or a picture, and has its solution, as a person would. */
+export async function perceive(port: number, path: string): Promise<string> {
+  const type = (await bytesOf(port, path)).toString('latin1', 0, 4);
+  const claims = unseal(path.split('/').at(-1)!, [SECRET])!;
+  return type === 'RIFF' ? soundCounts(claims).split('').join(' ') : pictureText(claims);
 }
 
 export function bytesOf(port: number, path: string): Promise<Buffer> {
@@ -110,9 +101,14 @@ export async function work(port: number, { token, work: wanted }: JsonChallenge)
   return post(port, SOLUTION, { token, work: solve(wanted!) });
 }
 
+/** Solves a challenge by its picture. */
+export async function look(port: number, { token, picture = '' }: JsonChallenge): Promise<HttpResponse> {
+  return post(port, SOLUTION, { token, solution: await perceive(port, picture) });
+}
+
 /** Solves a challenge by its sounds. */
 export async function hear(port: number, { token, sound = '' }: JsonChallenge): Promise<HttpResponse> {
-  return post(port, SOLUTION, { token, solution: await listen(port, sound) });
+  return post(port, SOLUTION, { token, solution: await perceive(port, sound) });
 }
 
 /** The highest status of more requests at once than the rate allows, all of which show a cookie. */

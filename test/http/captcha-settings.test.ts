@@ -5,7 +5,7 @@ import { get } from '../harness/client.js';
 import { shared as sharedScope } from '../harness/scope.js';
 import { startSrv, type Srv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
-import { challenged, cookieOf, hear, jsonChallenge, PAGE, post, SOLUTION, statusWith, work } from './captcha-client.js';
+import { challenged, cookieOf, hear, jsonChallenge, PAGE, post, SECRET, SOLUTION, statusWith, work } from './captcha-client.js';
 
 const MODULE = 'load_module modules/srv_http_captcha_module.so;';
 
@@ -17,8 +17,9 @@ const own = (http: string, location = ''): string => `${MODULE} worker_processes
 const small = sharedScope((scope) =>
   startSrv(
     scope,
-    own(`captcha_session_zone sessions 32k;
-    server { listen 127.0.0.1:%%PORT_silent%%; captcha on; captcha_limit_rate c 1; captcha_sound off; location / { stub_status; } }`),
+    own(`captcha_session_zone sessions 32k; captcha_secret '${SECRET}';
+    server { listen 127.0.0.1:%%PORT_silent%%; captcha on; captcha_limit_rate c 1; captcha_sound off; location / { stub_status; } }
+    server { listen 127.0.0.1:%%PORT_loud%%; captcha on; captcha_limit_rate c 1; captcha_sound on; captcha_mode image; location / { stub_status; } }`),
   ),
 );
 
@@ -75,6 +76,12 @@ test('a full session zone drops what was used longest ago, and stays usable', as
   const last = await jsonChallenge(port, '/?k=last');
   t.is((await work(port, last)).status, 200);
   t.is((await work(port, last)).status, 403);
+});
+
+test('captcha_sound on: sounds are worth as much as a picture', async (t) => {
+  const port = (await small()).port('loud');
+  const cookie = cookieOf(await hear(port, await jsonChallenge(port, '/?k=loud')));
+  t.is(await statusWith(port, '/?k=loud', cookie), 200);
 });
 
 test('captcha_sound off: pictures alone', async (t) => {

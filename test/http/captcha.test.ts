@@ -7,6 +7,7 @@ import { shared as sharedScope } from '../harness/scope.js';
 import { startSrv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 import {
+  SECRET,
   SOLUTION,
   bytesOf,
   challenged,
@@ -14,8 +15,9 @@ import {
   fieldsOf,
   hear,
   jsonChallenge,
-  listen,
+  look,
   PAGE,
+  perceive,
   post,
   solve,
   statusWith,
@@ -25,7 +27,6 @@ import {
 } from './captcha-client.js';
 
 const MODULE = 'load_module modules/srv_http_captcha_module.so;';
-const SECRET = 'a secret of the tests, 1';
 const ask = plugin('ask', {
   manifest: `directives: { ask: directive({ in: ['location'] }) }`,
   body: `compile(scope) {
@@ -201,9 +202,13 @@ test('work is not enough where a picture is to be read; long keys are counted', 
   const worked = cookieOf(await work(port, await jsonChallenge(port, '/sub?k=means')));
   t.is(await statusWith(port, '/sub?k=means', worked), 200);
   t.is(await statusWith(port, '/image?k=means', worked), 429);
-  const read = cookieOf(await hear(port, await jsonChallenge(port, '/image?k=means')));
+  const read = cookieOf(await look(port, await jsonChallenge(port, '/image?k=means')));
   t.is(await statusWith(port, '/image?k=means', read), 200);
   t.is(await statusWith(port, '/sub?k=means', read), 200);
+  const heard = cookieOf(await hear(port, await jsonChallenge(port, '/sub?k=heard')));
+  t.is(await statusWith(port, '/sub?k=heard', heard), 200);
+  t.is(await statusWith(port, '/image?k=heard', heard), 429, 'sounds are worth as much as work');
+  t.is((await jsonChallenge(port, '/image?k=heard')).sound, undefined);
   await challenged(port, `/sub?k=${'long'.repeat(1000)}`);
 });
 
@@ -222,13 +227,13 @@ test('work that is not done, or done for another challenge, is a wrong solution'
 
 test('five guesses, then not even the right solution helps', async (t) => {
   const port = (await shared()).port('web');
-  const { token, sound = '' } = await jsonChallenge(port, '/image?k=guesses');
-  const heard = await listen(port, sound);
+  const { token, picture = '' } = await jsonChallenge(port, '/image?k=guesses');
+  const read = await perceive(port, picture);
   for (const left of [4, 3, 2, 1, 0]) {
     const { body } = await post(port, SOLUTION, { token, solution: 'AAAAAA' });
     t.deepEqual(JSON.parse(body), { result: 'wrong', guesses_left: left });
   }
-  t.is((await post(port, SOLUTION, { token, solution: heard })).status, 403);
+  t.is((await post(port, SOLUTION, { token, solution: read })).status, 403);
 });
 
 test('the page: a solution leads back to the original URI with its query', async (t) => {
@@ -245,13 +250,13 @@ test('the page: a solution leads back to the original URI with its query', async
   t.is(wrong.status, 403);
   t.regex(wrong.body, /role="alert"[^>]*>That was not right\. Please try again\./);
   t.deepEqual(fieldsOf(wrong.body), fields);
-  const heard = await listen(port, /src="([^"]*sound[^"]*)"/.exec(page.body)![1]!);
-  const right = await post(port, SOLUTION, { ...fields, solution: heard }, PAGE);
+  const read = await perceive(port, /src="([^"]*picture[^"]*)"/.exec(page.body)![1]!);
+  const right = await post(port, SOLUTION, { ...fields, solution: read }, PAGE);
   t.is(right.status, 303, right.body);
   t.is(right.headers.location, '/image/../image?k=page&q=%22a+b%22&x=%3Cy%3E');
   t.is(right.headers['cache-control'], 'no-store');
   t.is(await statusWith(port, '/image?k=page', cookieOf(right)), 200);
-  const gone = await post(port, SOLUTION, { ...fields, solution: heard }, PAGE);
+  const gone = await post(port, SOLUTION, { ...fields, solution: read }, PAGE);
   t.is(gone.status, 403);
   t.regex(gone.body, /expired, or was solved already/);
 });
@@ -263,7 +268,7 @@ test('after the fifth guess the page has a new challenge', async (t) => {
   for (let n = 0; n < 5; n++) page = await post(port, SOLUTION, { ...fieldsOf(page.body), solution: 'nothing' }, PAGE);
   t.regex(page.body, /Here is a new task/);
   t.not(fieldsOf(page.body)['token'], token);
-  const solution = await listen(port, /src="([^"]*sound[^"]*)"/.exec(page.body)![1]!);
+  const solution = await perceive(port, /src="([^"]*picture[^"]*)"/.exec(page.body)![1]!);
   t.is((await post(port, SOLUTION, { ...fieldsOf(page.body), solution }, PAGE)).status, 303);
 });
 
@@ -438,7 +443,7 @@ test('files of the page, pictures and sounds', async (t) => {
   t.is((await get(port, '/.srv/captcha/other')).status, 404);
   t.is((await post(port, SOLUTION, {})).status, 403);
   t.is((await get(port, SOLUTION, { method: 'POST', body: '{', headers: { 'content-type': 'application/json' } })).status, 400);
-  const { picture = '', sound = '' } = await jsonChallenge(port, '/image?k=files');
+  const { picture = '', sound = '' } = await jsonChallenge(port, '/sub?k=files');
   const png = await bytesOf(port, picture);
   t.is(png.toString('latin1', 1, 4), 'PNG');
   t.deepEqual(await bytesOf(port, picture), png, 'one picture of a challenge');
