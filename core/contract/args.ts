@@ -1,6 +1,6 @@
 /** The argument types a directive spec is made of. Units and forms are nginx's (configuration file measurement units). */
 import { argType } from './arg-type.js';
-import { ArgError, type ArgType, type JsonForm, type JsonSchema } from './spec.js';
+import { ArgError, type ArgType, type JsonForm, type JsonSchema, type ZoneSync } from './spec.js';
 import { durationMs, durationText, DURATION_SCHEMA, parseTime, timeText, type Duration } from './duration.js';
 import type { HttpRequest } from './http.js';
 import type { EngineTemplate } from './template.js';
@@ -203,15 +203,23 @@ export interface ZoneSize {
   readonly size: number;
 }
 
+interface ZoneOptions {
+  /** The smallest size. */
+  readonly min?: string;
+  /** How nodes share it: the directive has an argument {@link zoneSync} as well. */
+  readonly sync?: ZoneSync;
+}
+
 /**
  * A zone of shared memory as `limit_req_zone`, `limit_conn_zone` and `proxy_cache_path` write it: `zone=name:size`, as
  * `requiredParam('zone', zone())`.
  */
-export function zone({ min = '32k' } = {}): ArgType<ZoneSize, string> {
+export function zone({ min = '32k', sync }: ZoneOptions = {}): ArgType<ZoneSize, string> {
   const least = bytesOf(min);
   const print = ({ name, size }: ZoneSize): string => `${name}:${sizeText(size)}`;
   return {
     kind: 'zone',
+    ...(sync && { sync }),
     form: 'name:size',
     parse(value, _context, written = value) {
       const [, name, text = ''] = /^([^:]+):(.*)$/s.exec(value) ?? [];
@@ -231,9 +239,10 @@ export function zone({ min = '32k' } = {}): ArgType<ZoneSize, string> {
 }
 
 /** The name of a zone of shared memory whose size is the argument `size` after it, as in `captcha_session_zone name size`: the arguments are a {@link ZoneSize}. */
-export function zoneName(): ArgType<string, string> {
+export function zoneName({ sync }: Pick<ZoneOptions, 'sync'> = {}): ArgType<string, string> {
   return {
     kind: 'zone',
+    ...(sync && { sync }),
     form: 'name',
     parse(value) {
       if (value !== '' && !value.includes(':')) return value;
@@ -257,6 +266,30 @@ export function copies({ min = '1m' } = {}): ArgType<number, string | number> {
       const result = bytes.parse(value, context, written);
       if (result > MOST_COPIES) throw new ArgError(`value "${value}" must be equal to or less than ${sizeText(MOST_COPIES)}`);
       return result;
+    },
+  };
+}
+
+/**
+ * `sync` or `sync=NAME`: nodes share the zone of the directive over the only `redis` block, or over the one of that name. The value is the name, empty
+ * for the only one. The argument is called `sync`.
+ */
+export function zoneSync(): ArgType<string | undefined, string> {
+  return {
+    kind: 'param',
+    form: '[sync[=redis]]',
+    key: 'sync',
+    mayBeBare: true,
+    parse(value) {
+      if (/^[^\s{}=]*$/.test(value)) return value;
+      throw new ArgError(`invalid name "${value}"`, 'the name of a "redis" block');
+    },
+    print: (value = '') => value,
+    absent: undefined,
+    json: {
+      schema: { type: 'string', maxLength: 100, pattern: NO_CONTROLS, description: 'the name of a "redis" block' },
+      show: (value = '') => value,
+      text: asIs,
     },
   };
 }

@@ -36,7 +36,7 @@ export class Signature {
     this.required = this.fields.filter(({ type }) => !['optional', 'rest', 'word', 'param'].includes(type.kind));
     this.optional = this.fields.filter(({ type }) => type.kind === 'optional');
     this.rest = this.fields.find(({ type }) => type.kind === 'rest');
-    this.words = byKey(this.fields.filter(({ type }) => type.kind === 'word'));
+    this.words = byKey(this.fields.filter(({ type }) => type.kind === 'word' || type.mayBeBare === true));
     this.params = byKey(this.fields.filter(({ type }) => type.kind === 'param'));
     this.requiredParams = [...this.params].flatMap(([key, { type }]) => (type.required ? [key] : []));
     this.absent = Object.fromEntries(this.fields.map(({ name, type }) => [name, type.absent]));
@@ -141,7 +141,7 @@ class ArgumentReader {
   }
 
   private parse(type: ArgType<unknown>, word: Word): unknown {
-    const text = type.kind === 'param' ? word.text.slice(word.text.indexOf('=') + 1) : word.text;
+    const text = type.kind === 'param' ? parameterText(type, word.text) : word.text;
     try {
       // Its result is for requests of the context's engine.
       return type.parse(text, this.context as ArgContext, word.text);
@@ -157,6 +157,10 @@ class ArgumentReader {
     const { name } = this.directive;
     this.reject(`invalid number of arguments in "${name}" directive`, undefined, `syntax: ${synopsis(name, this.signature)}`);
   }
+}
+
+function parameterText({ key, mayBeBare }: ArgType<unknown>, word: string): string {
+  return mayBeBare === true && word === key ? '' : word.slice(word.indexOf('=') + 1);
 }
 
 function parameterHint(text: string, { words, params }: Signature): string {

@@ -124,7 +124,7 @@ export class DirectiveCodec<const S extends DirectiveSpec> {
       if (type.kind === 'rest') return (value as readonly unknown[]).map((item) => this.#free(type, item));
       if (type.kind === 'word') return value === true ? [type.key ?? name] : [];
       if (type.kind !== 'param') return [printValue(type, value)];
-      return type.required === true || differs(type, value) ? [`${type.key}=${printValue(type, value)}`] : [];
+      return type.required === true || differs(type, value) ? [parameterWord(type, printValue(type, value))] : [];
     });
   }
 
@@ -143,6 +143,10 @@ function differs(type: ArgType<unknown>, value: unknown): boolean {
 
 function printValue(type: ArgType<unknown>, value: unknown): string {
   return (type.of ?? type).print(value);
+}
+
+function parameterWord({ key = '', mayBeBare }: ArgType<unknown>, text: string): string {
+  return mayBeBare === true && text === '' ? key : `${key}=${text}`;
 }
 
 function formOf(type: ArgType<unknown>): ArgType<unknown>['json'] {

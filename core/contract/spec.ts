@@ -57,6 +57,14 @@ export interface JsonForm<T, J> {
 }
 
 /**
+ * How the content of a zone is shared between nodes:
+ * - `count`: what is added to the numbers of a record on one node is added on the others.
+ * - `last`: the record that was changed last replaces those of the other nodes.
+ * - `sum`: what is held under a key counts on all nodes, until its node is gone.
+ */
+export type ZoneSync = 'count' | 'last' | 'sum';
+
+/**
  * One kind of argument. `kind` and `form` are data for docs and hints; `parse` throws {@link ArgError}.
  * `T` is the type of its value, `J` that of its JSON.
  */
@@ -94,6 +102,10 @@ export interface ArgType<T, J = unknown> {
   readonly absent?: T;
   /** A `param` that has to be there. */
   readonly required?: true;
+  /** A `param` that may be the word alone, without `=`: its value is empty then. */
+  readonly mayBeBare?: true;
+  /** Of a zone: how it is shared between nodes, where its directive has {@link zoneSync}. */
+  readonly sync?: ZoneSync;
 }
 
 /**

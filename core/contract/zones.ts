@@ -29,6 +29,19 @@ export interface RecordOptions<F extends string, S extends string = never> {
    * storing call throws its exceptions.
    */
   readonly evicted?: (key: string, fields: RecordFields<F, S>) => void;
+  /** How records are shared between nodes, in a zone with `sync`. No effect in others. */
+  readonly sync?: RecordSync<F, S>;
+}
+
+/** See {@link ZoneSync}. */
+export interface RecordSync<F extends string, S extends string = never> {
+  /** Of `count`: the numbers whose growth is sent to the other nodes. Default: all. */
+  readonly counts?: readonly F[];
+  /**
+   * Applies what another node has sent, in the main thread: of `count` the growth of its numbers (other fields are 0), of `last` its
+   * record. Default: the growth is added; the record that was changed last wins. As a {@link RecordChange} it may be called again.
+   */
+  readonly merge?: (fields: RecordFields<F, S>, received: Readonly<RecordFields<F, S>>) => void;
 }
 
 /**

@@ -115,6 +115,8 @@ export interface Assembly {
   readonly remember: (store: AddressStore) => void;
   /** Applies the addresses of names from now on. Master only. */
   readonly discover: (crew: Crew) => void;
+  /** Zones that modules declare. */
+  readonly moduleZones: ModuleZones;
   /** Requests that the workers at that place have been sent so far. Master only. */
   readonly requestsOf: (place: number) => number;
 }
@@ -276,6 +278,7 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
       upstreams.retire();
       streamUpstreams.retire();
     },
+    moduleZones,
     requestsOf: (number) => figures.requestsOf(number),
   };
 }

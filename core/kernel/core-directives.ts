@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 import { assertFolderAround } from '../toolkit/folder-around.js';
 import { systemErrorText } from '../contract/system-error.js';
 import { choice, flag, number, optional, path, rest, size, text, time } from '../contract/args.js';
+import type { Duration } from '../contract/duration.js';
 import { ArgError, directive, type ArgType, type Conf } from '../contract/spec.js';
 import { LOG_LEVELS } from '../log/levels.js';
 import { parseSyslog } from '../log/syslog-target.js';
@@ -145,6 +146,19 @@ function assignment(): ArgType<{ readonly name: string; readonly value: string |
   });
 }
 
+/** `zone_sync_interval`: what is sent to other nodes is looked for so often. */
+function syncInterval(): ArgType<number, Duration> {
+  const base = time();
+  return {
+    ...base,
+    parse(value, context, written) {
+      const ms = base.parse(value, context, written);
+      if (ms < 10 || ms > 10_000) throw new ArgError(`invalid value "${value}"`, '10ms to 10s');
+      return ms;
+    },
+  };
+}
+
 export const eventsDirectives = {
   worker_connections: directive({
     in: ['events'],
@@ -241,6 +255,12 @@ export const mainDirectives = {
     args: flag(),
     default: 'off',
     doc: 'Allows connections to members that lead to the control plane, whose clients then include those of the data plane.',
+  }),
+  zone_sync_interval: directive({
+    in: ['main', 'http'],
+    args: syncInterval(),
+    default: '100ms',
+    doc: 'How long changes of zones with `sync` are collected before they are sent to the other nodes.',
   }),
   shared_slab_pool_size: directive({ in: ['main'], args: size(), doc: 'Shared memory for the zones of dynamic upstreams.' }),
   start_message: directive({ in: ['main'], args: text('line'), many: true, doc: 'Line that a start in a terminal prints.' }),

@@ -3,7 +3,7 @@ import { errorAt, type ConfigErrors } from '../config/errors.js';
 import { ErrorCollector } from '../config/error-collector.js';
 import type { RegisteredSpec, SpecRegistry } from '../config/registry.js';
 import type { ZoneSize } from '../contract/args.js';
-import { engineOf, type AnyArgContext, type ArgType, type ContextName, type DirectiveSpec } from '../contract/spec.js';
+import { engineOf, type AnyArgContext, type ArgType, type ContextName, type DirectiveSpec, type ZoneSync } from '../contract/spec.js';
 import type { Block, Directive } from '../contract/tree.js';
 import type { Copies, Zones, Holds, RecordOptions, Records } from '../contract/zones.js';
 import type { FigureTable } from '../contract/figures.js';
@@ -16,6 +16,7 @@ import type { ZoneSet } from '../zone/zone-set.js';
 import type { CarriedState } from '../zone/carried-state.js';
 import { carriedZones } from '../zone/carried-zones.js';
 import type { Change, Follower, Prepared } from '../config/change.js';
+import { INTERVAL, NOT_SYNCED, redisBlock, syncedZones, type ModuleZone, type SyncedZones } from './synced-zones.js';
 import { assertOtherNames, findSharedNames, otherUse } from './zone-names.js';
 
 /** Contexts in which directives may declare zones. */
@@ -32,9 +33,9 @@ export interface ModuleZonesOptions {
 
 /** The zones that directives of modules declare: opened before modules compile, closed when no configuration has them. */
 export class ModuleZones implements Pick<Zones, 'records' | 'holds' | 'figures' | 'copies'>, Follower {
-  #zones: ReadonlyMap<string, Zone> = new Map();
+  #zones: ReadonlyMap<string, ModuleZone> = new Map();
   /** The zones as they will be, while a change is being prepared. */
-  #coming: ReadonlyMap<string, Zone> | undefined;
+  #coming: ReadonlyMap<string, ModuleZone> | undefined;
   /** Errors of the change that is being prepared: it has no zones, so whatever needs one fails with them. */
   #errors: ConfigErrors | undefined;
   #registry: SpecRegistry | undefined;
@@ -45,7 +46,16 @@ export class ModuleZones implements Pick<Zones, 'records' | 'holds' | 'figures' 
   /** Rows that this thread holds, by their zone. */
   readonly #figures = new WeakMap<Zone, SharedFigures>();
 
+  #synced: SyncedZones = NOT_SYNCED;
+  /** Called when the zones that nodes share may be others. */
+  onSynced: (() => void) | undefined;
+
   constructor(private readonly options: ModuleZonesOptions) {}
+
+  /** The zones that nodes share. */
+  get synced(): SyncedZones {
+    return this.#synced;
+  }
 
   /** Makes memory of a module, or uses it once more. A worker has it when the main thread has shared it: with the next change at the latest. */
   openOwn(zone: ZoneSize): void {
@@ -67,16 +77,18 @@ export class ModuleZones implements Pick<Zones, 'records' | 'holds' | 'figures' 
   }
 
   records<F extends string, S extends string = never>(zone: ZoneSize, options: RecordOptions<F, S>): Records<F, S> {
-    return ZoneRecords.open(this.#find(zone), options, this.options.clock) ?? tooSmall(zone.name);
+    const { zone: memory, sync } = this.#find(zone);
+    return ZoneRecords.open(memory, options, this.options.clock, sync === 'sum' ? undefined : sync) ?? tooSmall(zone.name);
   }
 
   holds(zone: ZoneSize): Holds {
     const { worker, workers } = this.options;
-    return ZoneHolds.open(this.#find(zone), worker, workers) ?? tooSmall(zone.name);
+    const { zone: memory, sync } = this.#find(zone);
+    return ZoneHolds.open(memory, worker, workers, sync === 'sum') ?? tooSmall(zone.name);
   }
 
   figures(zone: ZoneSize): FigureTable {
-    const found = this.#find(zone);
+    const { zone: found } = this.#find(zone);
     const known = this.#figures.get(found);
     if (known !== undefined) return known;
     const { worker, workers, clock } = this.options;
@@ -86,7 +98,7 @@ export class ModuleZones implements Pick<Zones, 'records' | 'holds' | 'figures' 
   }
 
   copies({ name, size }: ZoneSize, bytes: number): Copies {
-    return ZoneCopies.open(this.#find({ name: copiesName(name), size }), bytes) ?? tooSmall(name);
+    return ZoneCopies.open(this.#find({ name: copiesName(name), size }).zone, bytes) ?? tooSmall(name);
   }
 
   prepare(change: Change): Prepared {
@@ -98,6 +110,7 @@ export class ModuleZones implements Pick<Zones, 'records' | 'holds' | 'figures' 
       return NOTHING_TO_DO;
     }
     const zones = this.#open(change, specs);
+    const synced = syncedZones(change.after.root, zones.values(), change.modules.argsIn('http'));
     this.#coming = zones;
     return {
       commit: () => {
@@ -106,7 +119,9 @@ export class ModuleZones implements Pick<Zones, 'records' | 'holds' | 'figures' 
         this.#coming = undefined;
         this.#registry = registry;
         this.#specs = specs;
+        this.#synced = synced;
         this.#close(before);
+        this.onSynced?.();
       },
       abort: () => {
         this.#coming = undefined;
@@ -134,7 +149,7 @@ export class ModuleZones implements Pick<Zones, 'records' | 'holds' | 'figures' 
   }
 
   *#all(): Generator<Zone> {
-    yield* this.#zones.values();
+    for (const { zone } of this.#zones.values()) yield zone;
     for (const { zone } of this.#own.values()) if (zone !== undefined) yield zone;
   }
 
@@ -142,10 +157,10 @@ export class ModuleZones implements Pick<Zones, 'records' | 'holds' | 'figures' 
     return (own.zone ??= this.options.zones.open(own.size.name, own.size.size, OWN_USE));
   }
 
-  #find(size: ZoneSize): Zone {
+  #find(size: ZoneSize): Pick<ModuleZone, 'zone' | 'sync'> {
     const { name } = size;
     const own = this.#own.get(ownKey(size));
-    if (own !== undefined) return this.#openedOwn(own);
+    if (own !== undefined) return { zone: this.#openedOwn(own), sync: undefined };
     if (this.#errors !== undefined) throw this.#errors;
     const zone = (this.#coming ?? this.#zones).get(name);
     if (zone === undefined) throw new RangeError(`no directive declares zone "${name}"`);
@@ -156,13 +171,13 @@ export class ModuleZones implements Pick<Zones, 'records' | 'holds' | 'figures' 
     return registry === this.#registry ? this.#specs : zoneSpecs(registry);
   }
 
-  #open(change: Change, specs: readonly ZoneSpec[]): Map<string, Zone> {
+  #open(change: Change, specs: readonly ZoneSpec[]): Map<string, ModuleZone> {
     const declared = new Map<string, Declaration>();
     const errors = new ErrorCollector();
     for (const spec of specs) {
       for (const directive of directivesOf(change.after.root, spec)) {
         errors.attempt(() => {
-          const declaration = declarationOf(directive, spec, change.modules.argsIn(spec.context));
+          const declaration = declarationOf(directive, spec, change.modules.argsIn(spec.context), change.after.root);
           if (declaration === undefined) return;
           assertUnbound(declaration, declared.get(declaration.name));
           declared.set(declaration.name, declaration);
@@ -173,17 +188,20 @@ export class ModuleZones implements Pick<Zones, 'records' | 'holds' | 'figures' 
     this.#errors = errors.toError();
     if (this.#errors !== undefined) throw this.#errors;
     const { zones } = this.options;
-    const opened = new Map<string, Zone>();
-    for (const [name, { directive, size, copies, key }] of declared) {
-      opened.set(name, zones.open(name, size, directive.name, key));
+    const opened = new Map<string, ModuleZone>();
+    for (const [name, { directive, size, copies, key, sync, redis }] of declared) {
+      // Shared records have more in them: with and without "sync" it is other memory.
+      opened.set(name, { zone: zones.open(name, size, directive.name, sync === undefined ? key : `${key} sync`), sync, redis });
       const other = copiesName(name);
-      if (copies !== undefined) opened.set(other, zones.open(other, ZoneCopies.zoneSize(copies), directive.name, key));
+      if (copies === undefined) continue;
+      const memory = zones.open(other, ZoneCopies.zoneSize(copies), directive.name, key);
+      opened.set(other, { zone: memory, sync: undefined, redis: '' });
     }
     return opened;
   }
 
-  #close(zones: ReadonlyMap<string, Zone>): void {
-    for (const zone of zones.values()) this.options.zones.close(zone);
+  #close(zones: ReadonlyMap<string, ModuleZone>): void {
+    for (const { zone } of zones.values()) this.options.zones.close(zone);
   }
 }
 
@@ -211,6 +229,8 @@ interface ZoneSpec {
   readonly field: string;
   /** The argument with the bytes of copies; undefined: there are none. */
   readonly copiesField: string | undefined;
+  /** How nodes may share it. */
+  readonly sync: ZoneSync | undefined;
 }
 
 interface Declaration extends ZoneSize {
@@ -220,6 +240,9 @@ interface Declaration extends ZoneSize {
   readonly copies: number | undefined;
   /** Its positional arguments: with others it is another zone. */
   readonly key: string;
+  /** How nodes share it, and over which `redis` block. */
+  readonly sync: ZoneSync | undefined;
+  readonly redis: string;
 }
 
 function zoneSpecs(registry: SpecRegistry): ZoneSpec[] {
@@ -229,7 +252,8 @@ function zoneSpecs(registry: SpecRegistry): ZoneSpec[] {
       const registered = registry.find(context, name);
       const field = registered && fieldOf(registered.spec, 'zone');
       if (registered === undefined || field === undefined) continue;
-      specs.push({ context, registered, field, copiesField: fieldOf(registered.spec, 'copies') });
+      const sync = syncOf(registered.spec, field);
+      specs.push({ context, registered, field, copiesField: fieldOf(registered.spec, 'copies'), sync });
     }
   }
   return specs;
@@ -241,6 +265,11 @@ function fieldOf({ args }: DirectiveSpec, wanted: ArgType<unknown>['kind']): str
   if (args === undefined) return undefined;
   if (typeof args.parse === 'function') return isIt(args as ArgType<unknown>) ? '' : undefined;
   return Object.entries(args).find(([, type]) => isIt(type as ArgType<unknown>))?.[0];
+}
+
+function syncOf({ args }: DirectiveSpec, field: string): ZoneSync | undefined {
+  const { of, sync = of?.sync } = (field === '' ? args : (args as Readonly<Record<string, unknown>>)[field]) as ArgType<unknown>;
+  return sync;
 }
 
 /** No directive can name it. */
@@ -259,16 +288,26 @@ function* inEngine(engine: Block, context: ContextName, name: string): Generator
 /** Undefined: the directive goes without a zone. */
 function declarationOf(
   directive: Directive,
-  { context, registered, field, copiesField }: ZoneSpec,
+  { context, registered, field, copiesField, sync }: ZoneSpec,
   args: AnyArgContext,
+  root: Block,
 ): Declaration | undefined {
   const value = readDirective(registered.signature, directive, args);
   const found = (field === '' ? value : (value as Record<string, unknown>)[field]) as ZoneSize | string | undefined;
   if (found === undefined) return undefined;
   const zone = typeof found === 'string' ? { name: found, size: (value as ZoneSize).size } : found;
   const copies = copiesField === undefined ? undefined : ((value as Record<string, unknown>)[copiesField] as number | undefined);
+  const redis = sync === undefined ? undefined : (value as { readonly sync?: string }).sync;
   const positional = directive.args.filter(({ text }) => registered.signature.keyed(text) === undefined);
-  return { directive, context, ...zone, copies, key: positional.map(({ text }) => text).join(' ') };
+  return {
+    directive,
+    context,
+    ...zone,
+    copies,
+    key: positional.map(({ text }) => text).join(' '),
+    sync: redis === undefined ? undefined : sync,
+    redis: redis === undefined ? '' : redisBlock(directive, redis, root),
+  };
 }
 
 /** @throws ConfigError in nginx's words if the name is declared already */
@@ -291,7 +330,8 @@ function isTouched({ before, after, operations }: Change, { context, registered:
     const id = 'directive' in operation ? operation.directive.id : operation.id;
     return [before, after].some((tree) => {
       const directive = tree.byId(id);
-      if (directive?.name === name || directive?.name === engineOf(context)) return true;
+      if (directive?.name === name || directive?.name === 'redis' || directive?.name === INTERVAL || directive?.name === engineOf(context))
+        return true;
       return isInUpstream(context) && directive?.name === 'upstream' && hasOwn(directive, name);
     });
   });

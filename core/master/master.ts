@@ -31,7 +31,7 @@ import { readSettings } from '../kernel/settings.js';
 import { Cluster } from '../contract/cluster.js';
 import { EventLog } from '../contract/events.js';
 import { ConfigurationHistory } from '../contract/history.js';
-import { Redis, type ClusterChanges } from '../contract/redis.js';
+import { Redis, type ClusterChanges, type RedisConnection } from '../contract/redis.js';
 import { ServerInfo } from '../contract/server-info.js';
 import { ServerStatus } from '../contract/server-status.js';
 import { KeyValue } from '../contract/key-value.js';
@@ -52,6 +52,7 @@ import { Upgrade } from './upgrade.js';
 import { applyProcessSettings, warnOfUser } from './process-settings.js';
 import { WorkerSupply } from './worker-supply.js';
 import { WorkerPool } from './worker-pool.js';
+import { ZoneSharing } from './zone-sharing.js';
 
 /** The main thread of a server: configuration, worker threads, helper processes. */
 export class Master {
@@ -67,6 +68,7 @@ export class Master {
   readonly #events = new EventRecord(() => this.#nodeName);
   readonly #channels = new MasterChannels((channel, data) => this.#tellWorkers(channel, data));
   readonly #status: MasterStatus;
+  readonly #zoneSharing: ZoneSharing;
   #store: Store | undefined;
   readonly #cluster: NodeCluster;
   /** The files of the start. */
@@ -150,6 +152,12 @@ export class Master {
       start: (index, place) => this.#supply.start(index, place),
       state: () => this.#supply.state(),
     });
+    this.#zoneSharing = new ZoneSharing({
+      zones: this.#assembly.moduleZones,
+      redis: this.#redis,
+      nodeName: () => this.#nodeName,
+      log,
+    });
     this.#status = new MasterStatus(this.#workers, this.helpers, this.#zones);
     this.#instance.services.provide(ServerStatus, this.#status);
   }
@@ -167,6 +175,9 @@ export class Master {
   get hasStuckThreads(): boolean {
     return this.#workers.hasStuckThreads;
   }
+
+  /** The connection of a `redis` block. Only after the first commit. */
+  readonly #redis = (name: string): RedisConnection => this.#instance.modules.service(Redis).connection(name);
 
   get #nodeName(): string {
     return this.#instance.services.get(ServerInfo).nodeName;
@@ -215,6 +226,7 @@ export class Master {
     warnOfUser(main.user, this.options.parent !== undefined, log);
     files.keepsUnused = false;
     await this.#instance.start();
+    this.#zoneSharing.begin();
     await this.#changes?.keyValue.follow();
     this.#events.publish('server.started', { srv: installation.version, version: this.#queue.version });
     if (!this.ending) await this.#followHelpers();
@@ -350,6 +362,7 @@ export class Master {
 
   async #stop(): Promise<void> {
     this.#ending = 'now';
+    this.#zoneSharing.close();
     await this.#workers.stop();
     this.#events.close();
     await this.#control.stop();
@@ -369,6 +382,7 @@ export class Master {
   async #leave(upgrade: Upgrade): Promise<void> {
     this.#ending = 'gracefully';
     this.#assembly.retire();
+    this.#zoneSharing.close();
     this.#workers.leaveFiles();
     await this.options.parent?.leave();
     await this.#identity.leave();
@@ -424,7 +438,7 @@ export class Master {
       folders,
       apiFolders: () => this.#apiFolders(),
       events: this.#events,
-      redis: (name) => this.#instance.modules.service(Redis).connection(name),
+      redis: this.#redis,
       cluster: this.#cluster,
     }));
     const effective = effectiveTree(file, this.#store, { registry: modules.registry, args: modules.args, ids });

@@ -3,9 +3,11 @@ import type { Held, Holds } from '../contract/zones.js';
 import { HashTable } from './hash-table.js';
 import { wordOf } from './offsets.js';
 import { Waiters, type Wait } from './waiters.js';
+import { PendingChanges } from './sync/pending-changes.js';
+import { SyncedHolds } from './sync/synced-holds.js';
 import type { Zone } from './zone.js';
 
-const tableName = (workers: number): string => `holds ${workers}`;
+const tableName = (workers: number, isSynced: boolean): string => `holds ${workers}${isSynced ? ' sum' : ''}`;
 /** How often a zone without room for a key is looked at. Milliseconds. */
 const FULL_POLL = 25;
 /** Words of a record: how many are held, then how many by each worker. */
@@ -14,6 +16,8 @@ const SHARES = 1;
 
 /** Counts of what is held, with the share of each worker, so that what a dead one held can be released. */
 export class ZoneHolds implements Holds {
+  readonly #makeRoom = (): boolean => this.#dropOldest();
+
   private constructor(
     private readonly zone: Zone,
     private readonly table: HashTable,
@@ -21,18 +25,34 @@ export class ZoneHolds implements Holds {
     private readonly worker: number,
     private readonly workers: number,
     private readonly waiters: Waiters,
+    /** Of a zone that nodes share: the keys that are to be sent. The last share is what other nodes hold. */
+    private readonly pending: PendingChanges | undefined,
   ) {}
 
-  /** The counts in a zone. Undefined: it is too small. @param workers that there are places for, the same in all threads */
-  static open(zone: Zone, worker: number, workers: number): ZoneHolds | undefined {
-    const table = HashTable.open(zone, tableName(workers));
-    return table && new ZoneHolds(zone, table, worker, workers, Waiters.open(zone));
+  /**
+   * The counts in a zone. Undefined: it is too small.
+   * @param workers that there are places for, the same in all threads
+   * @param isSynced what other nodes hold counts as well
+   */
+  static open(zone: Zone, worker: number, workers: number, isSynced = false): ZoneHolds | undefined {
+    const name = tableName(workers, isSynced);
+    const table = HashTable.open(zone, name);
+    const pending = isSynced ? PendingChanges.open(zone, name, 0) : undefined;
+    if (table === undefined || (isSynced && pending === undefined)) return undefined;
+    const holds = new ZoneHolds(zone, table, worker, workers, Waiters.open(zone), pending);
+    if (pending !== undefined && !zone.synced.has(name)) zone.synced.set(name, new SyncedHolds(zone, pending, holds));
+    return holds;
   }
 
   /** The counts in a zone, if a worker has opened them: to drop what it held. */
   static find(zone: Zone, workers: number): ZoneHolds | undefined {
-    const table = HashTable.find(zone, tableName(workers));
-    return table && new ZoneHolds(zone, table, -1, workers, Waiters.open(zone));
+    for (const isSynced of [false, true]) {
+      const name = tableName(workers, isSynced);
+      const table = HashTable.find(zone, name);
+      if (table === undefined) continue;
+      return new ZoneHolds(zone, table, -1, workers, Waiters.open(zone), isSynced ? PendingChanges.open(zone, name, 0) : undefined);
+    }
+    return undefined;
   }
 
   get size(): number {
@@ -54,6 +74,7 @@ export class ZoneHolds implements Holds {
     if (record !== 0 && this.#hasShare && this.zone.u32[share] !== 0) {
       this.zone.u32[share]!--;
       this.#subtract(key, record, 1);
+      this.#mark(key);
     }
     this.zone.leave();
   }
@@ -78,16 +99,41 @@ export class ZoneHolds implements Holds {
     }
   }
 
-  /** Holds by key. */
+  /** Holds of this node by key. */
   get amounts(): [key: string, amounts: number[]][] {
     this.#enter();
     const { table, zone } = this;
-    const amounts = Array.from(table.values(), (record): [string, number[]] => [
-      table.keyOf(record).toString(),
-      [zone.u32[wordOf(record) + TOTAL]!],
-    ]);
+    const amounts = Array.from(table.values(), (record): [string, number[]] => [table.keyOf(record).toString(), [this.#mine(record)]]);
     zone.leave();
-    return amounts;
+    return amounts.filter(([, [amount]]) => amount !== 0);
+  }
+
+  /** How many this node holds under a key. With the zone's lock held, after {@link check}. */
+  held(key: Uint8Array): number {
+    const record = this.table.find(key, false);
+    return record === 0 ? 0 : this.#mine(record);
+  }
+
+  /** After the zone's lock was taken. */
+  check(): void {
+    this.#check();
+  }
+
+  /** Other nodes hold so many more, or fewer. @returns false: the zone is full */
+  changeOthers(key: Buffer, amount: number): boolean {
+    this.#enter();
+    const record = this.table.find(key, false) || (amount > 0 ? this.#insert(key) : 0);
+    if (record !== 0) this.#changeShare(key, record, this.workers, amount);
+    this.zone.leave();
+    this.#reportDropped();
+    return record !== 0;
+  }
+
+  /** All keys are to be sent. */
+  markAll(): void {
+    this.#enter();
+    for (const record of this.table.values()) if (this.#mine(record) > 0) this.pending?.mark(this.table.keyOf(record), () => false);
+    this.zone.leave();
   }
 
   /** Holds more or less under a key, whatever its limit is: connections of a program that was replaced. Nothing is held where the zone is full. */
@@ -95,10 +141,8 @@ export class ZoneHolds implements Holds {
     this.#enter();
     const record = this.table.find(key) || (amount > 0 ? this.#insert(key) : 0);
     if (record !== 0) {
-      const share = wordOf(record) + SHARES + this.worker;
-      const change = Math.max(amount, -this.zone.u32[share]!);
-      this.zone.u32[share]! += change;
-      this.#subtract(key, record, -change);
+      this.#changeShare(key, record, this.worker, amount);
+      this.#mark(key);
     }
     this.zone.leave();
     this.#reportDropped();
@@ -113,7 +157,9 @@ export class ZoneHolds implements Holds {
       const lost = this.zone.u32[share]!;
       if (lost === 0) continue;
       this.zone.u32[share] = 0;
-      this.#subtract(this.table.keyOf(record), record, lost);
+      const key = this.table.keyOf(record);
+      this.#subtract(key, record, lost);
+      this.#mark(key);
     }
     this.zone.leave();
   }
@@ -126,11 +172,29 @@ export class ZoneHolds implements Holds {
     const { u32 } = this.zone;
     u32[wordOf(record) + TOTAL]!++;
     if (this.#hasShare) u32[wordOf(record) + SHARES + this.worker]!++;
+    this.#mark(key);
     return 'held';
   }
 
+  #changeShare(key: string | Uint8Array, record: number, place: number, amount: number): void {
+    const share = wordOf(record) + SHARES + place;
+    const change = Math.max(amount, -this.zone.u32[share]!);
+    this.zone.u32[share]! += change;
+    this.#subtract(key, record, -change);
+  }
+
+  /** Without the share of other nodes. */
+  #mine(record: number): number {
+    const word = wordOf(record);
+    return this.zone.u32[word + TOTAL]! - (this.pending === undefined ? 0 : this.zone.u32[word + SHARES + this.workers]!);
+  }
+
+  #mark(key: string | Uint8Array): void {
+    this.pending?.mark(key, this.#makeRoom);
+  }
+
   /** Records of the zone that may go make room. 0: there is none. */
-  #insert(key: string): number {
+  #insert(key: string | Uint8Array): number {
     for (;;) {
       const record = this.table.insert(key, this.#bytes);
       if (record !== 0 || !this.#dropOldest()) return record;
@@ -171,7 +235,11 @@ export class ZoneHolds implements Holds {
   }
 
   get #bytes(): number {
-    return (SHARES + this.workers) * 4;
+    return (SHARES + this.#places) * 4;
+  }
+
+  get #places(): number {
+    return this.workers + (this.pending === undefined ? 0 : 1);
   }
 
   get #hasShare(): boolean {
@@ -181,11 +249,16 @@ export class ZoneHolds implements Holds {
   /** Takes the lock. After a thread died with it, the shares say what the counts are. */
   #enter(): void {
     this.zone.enter();
+    this.#check();
+  }
+
+  #check(): void {
+    this.pending?.check();
     if (!this.table.check()) return;
     const { u32 } = this.zone;
     for (const record of Array.from(this.table.values())) {
       let total = 0;
-      for (let worker = 0; worker < this.workers; worker++) total += u32[wordOf(record) + SHARES + worker]!;
+      for (let place = 0; place < this.#places; place++) total += u32[wordOf(record) + SHARES + place]!;
       u32[wordOf(record) + TOTAL] = total;
       if (total === 0) this.table.remove(this.table.keyOf(record));
     }

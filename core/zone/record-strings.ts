@@ -42,7 +42,7 @@ export class RecordStrings<S extends string> {
     return text;
   }
 
-  read({ bytes }: Zone, record: number, at: number): string {
+  read({ bytes }: Pick<Zone, 'bytes'>, record: number, at: number): string {
     const start = record + this.#offsets[at]!;
     const end = start + LENGTH + Math.min(bytes[start]! | (bytes[start + 1]! << 8), this.#sizes[at]!);
     let text = '';

@@ -3,11 +3,18 @@ import type { RecordChange, RecordFields, RecordOptions, Records, Updated } from
 import { HashTable } from './hash-table.js';
 import { numberOf } from './offsets.js';
 import { RecordStrings } from './record-strings.js';
+import { RecordChanges } from './sync/record-changes.js';
+import { SyncedRecords } from './sync/synced-records.js';
 import type { Droppable, Zone } from './zone.js';
 
-/** Numbers of a record: when it expires (epoch ms; 0 while it is being stored), then its fields, then its strings. */
+/**
+ * Numbers of a record: when it expires (epoch ms; 0 while it is being stored), in a zone whose last records count when it was changed, then its fields, then
+ * its strings.
+ */
 const EXPIRES = 0;
-const FIELDS = 1;
+const STAMP = 1;
+/** Between two changes of a record in one moment. Milliseconds. */
+const STEP = 2 ** -10;
 /** Expired records that a new one looks for at most. */
 const SWEEP = 2;
 
@@ -36,15 +43,25 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
   /** Values to be stored, read from the module's object before the lock is held. */
   readonly #next: Copy;
   #busy = false;
+  /** Index of the first field. */
+  readonly #first: number;
+  readonly #changes: RecordChanges | undefined;
+  /** For changes that are to be sent: never the record that has changed, which is the newest. */
+  readonly #makeRoom = (): boolean => this.table.count > 1 && this.dropOldest();
+  /** When the record that is being received was changed. Undefined: the change is one of this node. */
+  #received: number | undefined;
 
   private constructor(
     private readonly zone: Zone,
     private readonly table: HashTable,
     private readonly clock: Now,
     { fields, strings, ttl = 0, evict = true, evicted }: RecordOptions<F, S>,
+    changes: RecordChanges | undefined,
   ) {
     this.#fields = fields;
-    this.#strings = new RecordStrings(strings, (FIELDS + fields.length) * 8);
+    this.#changes = changes;
+    this.#first = firstField(changes?.kind);
+    this.#strings = new RecordStrings(strings, (this.#first + fields.length) * 8);
     this.#ttl = ttl;
     this.#evict = evict;
     this.#evicted = evicted;
@@ -52,18 +69,25 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
     this.#next = this.#newCopy();
   }
 
-  /** Records of these fields in the zone. Undefined: it is too small. */
+  /**
+   * Records of these fields in the zone. Undefined: it is too small.
+   * @param sync how nodes share them
+   * @throws RangeError for records that cannot be shared so
+   */
   static open<F extends string, S extends string = never>(
     zone: Zone,
     options: RecordOptions<F, S>,
     clock: Now,
+    sync?: RecordChanges['kind'],
   ): ZoneRecords<F, S> | undefined {
     const strings = Object.entries(options.strings ?? {}).map(([name, length]) => `${name}:${String(length)}`);
-    const name = `records ${[...options.fields, ...strings].join()}`;
+    const name = `records ${[...options.fields, ...strings].join()}${sync === 'last' ? ' last' : ''}`;
     const table = HashTable.open(zone, name);
-    if (table === undefined) return undefined;
-    const records = new ZoneRecords(zone, table, clock, options);
+    const changes = sync && RecordChanges.open(zone, name, sync, options);
+    if (table === undefined || (sync !== undefined && changes === undefined)) return undefined;
+    const records = new ZoneRecords(zone, table, clock, options, changes);
     zone.droppable.set(name, records);
+    if (changes !== undefined) zone.synced.set(name, new SyncedRecords(zone, changes, records, options));
     return records;
   }
 
@@ -112,8 +136,11 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
     let value: number | undefined;
     if (record !== 0) {
       const { f64 } = this.zone;
-      value = f64[numberOf(record) + FIELDS + at]! += amount;
+      const before = f64[numberOf(record) + EXPIRES]!;
+      value = f64[numberOf(record) + this.#first + at]! += amount;
       f64[numberOf(record) + EXPIRES] = this.#expiry();
+      this.#changes?.grown(key, at, amount, this.#makeRoom);
+      if (this.#changes?.kind === 'last') this.#stamp(key, record, amount !== 0, before);
     }
     this.zone.leave();
     this.reportDropped();
@@ -125,6 +152,7 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
     this.#enter();
     const there = this.#find(key, false) !== 0;
     if (there) this.table.remove(key);
+    if (there && this.#changes?.kind === 'last') this.#changes.mark(key, this.#makeRoom);
     this.zone.leave();
     return there;
   }
@@ -157,7 +185,7 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
     this.#enter();
     const record = this.#find(key, true);
     const { f64 } = this.zone;
-    for (let at = 0; at < numbers.length; at++) numbers[at] = record === 0 ? 0 : f64[numberOf(record) + FIELDS + at]!;
+    for (let at = 0; at < numbers.length; at++) numbers[at] = record === 0 ? 0 : f64[numberOf(record) + this.#first + at]!;
     for (let at = 0; at < strings.length; at++) strings[at] = record === 0 ? '' : this.#strings.read(this.zone, record, at);
     this.zone.leave();
     return this.#named(numbers, strings);
@@ -187,18 +215,106 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
     const record = found || this.#insert(key);
     if (record === 0) return 'full';
     const number = numberOf(record);
+    const before = f64[number + EXPIRES]!;
     // A thread that finds this after a death drops the record.
     f64[number + EXPIRES] = 0;
-    for (let at = 0; at < numbers.length; at++) f64[number + FIELDS + at] = numbers[at]!;
+    for (let at = 0; at < numbers.length; at++) f64[number + this.#first + at] = numbers[at]!;
     for (let at = 0; at < strings.length; at++) this.#strings.write(zone, record, at, strings[at]!);
     f64[number + EXPIRES] = this.#expiry();
+    if (this.#changes !== undefined) this.#note(key, record, before, seen);
     return 'stored';
+  }
+
+  /** Notes a change for the other nodes. */
+  #note(key: string, record: number, before: number, seen: Copy): void {
+    const changes = this.#changes!;
+    if (changes.kind === 'last') this.#stamp(key, record, !this.#isAsSeen(record, seen), before);
+    else if (this.#received === undefined)
+      for (let at = 0; at < seen.numbers.length; at++)
+        changes.grown(key, at, this.zone.f64[numberOf(record) + this.#first + at]! - seen.numbers[at]!, this.#makeRoom);
+  }
+
+  /** @param before when it expired before the change */
+  #stamp(key: string, record: number, isChanged: boolean, before: number): void {
+    const { f64 } = this.zone;
+    const at = numberOf(record) + STAMP;
+    if (this.#received !== undefined) f64[at] = Math.max(f64[at]!, this.#received);
+    else {
+      if (isChanged) f64[at] = Math.max(this.clock.now + Math.random(), f64[at]! + STEP);
+      if (isChanged || this.#changes!.isRenewed(before, f64[numberOf(record) + EXPIRES]!)) this.#changes!.mark(key, this.#makeRoom);
+    }
+  }
+
+  /** Changes a record as another node says, and sends that to none. @param changed when it was, epoch milliseconds */
+  receive<C>(key: string, changed: number, change: RecordChange<F, C, S>, context: C): Updated {
+    this.#received = changed;
+    try {
+      return this.update(key, change, context);
+    } finally {
+      this.#received = undefined;
+    }
+  }
+
+  /** Puts a record in its place unless the one that is there was changed later. @param values numbers and strings */
+  replace(key: Uint8Array, changed: number, expires: number, values: Uint8Array): void {
+    this.#enter();
+    this.#put(key, changed, Math.min(expires, this.#expiry()), values);
+    this.zone.leave();
+    this.reportDropped();
+  }
+
+  #put(key: Uint8Array, changed: number, expires: number, values: Uint8Array): void {
+    const { f64 } = this.zone;
+    const found = this.#find(key, false);
+    const isGone = expires <= this.clock.now;
+    if (found !== 0 && f64[numberOf(found) + STAMP]! >= changed) {
+      f64[numberOf(found) + EXPIRES] = Math.max(f64[numberOf(found) + EXPIRES]!, expires);
+      return;
+    }
+    if (isGone) return void (found !== 0 && this.table.removeAt(found));
+    const record = found || this.#insert(key);
+    if (record === 0) return;
+    f64[numberOf(record) + EXPIRES] = 0;
+    this.zone.bytes.set(values, record + this.#first * 8);
+    f64[numberOf(record) + STAMP] = changed;
+    f64[numberOf(record) + EXPIRES] = expires;
+  }
+
+  /** Numbers and strings of a record, and when it was changed and expires; undefined: there is none. With the zone's lock held. */
+  raw(key: Uint8Array): { readonly changed: number; readonly expires: number; readonly values: Uint8Array } | undefined {
+    const record = this.#find(key, false);
+    if (record === 0) return undefined;
+    const { f64, bytes } = this.zone;
+    const values = bytes.slice(record + this.#first * 8, record + this.#strings.end);
+    return { changed: f64[numberOf(record) + STAMP]!, expires: f64[numberOf(record) + EXPIRES]!, values };
+  }
+
+  /** Bytes of numbers and strings. */
+  get valueLength(): number {
+    return this.#strings.end - this.#first * 8;
+  }
+
+  /** The fields in {@link raw}. */
+  named(values: Buffer): RecordFields<F, S> {
+    const numbers = Float64Array.from(this.#fields, (_, at) => values.readDoubleLE(at * 8));
+    return this.#named(
+      numbers,
+      this.#strings.names.map((_, at) => this.#strings.read({ bytes: values }, -this.#first * 8, at)),
+    );
+  }
+
+  /** Marks the records that were used since a time, to be sent once more. */
+  markSince(time: number): void {
+    this.#enter();
+    for (const record of this.table.values())
+      if (this.zone.f64[numberOf(record) + EXPIRES]! - this.#ttl >= time) this.#changes?.mark(this.table.keyOf(record), () => false);
+    this.zone.leave();
   }
 
   #isAsSeen(record: number, { numbers, strings }: Copy): boolean {
     const { f64 } = this.zone;
     for (let at = 0; at < numbers.length; at++)
-      if (!Object.is(numbers[at], record === 0 ? 0 : f64[numberOf(record) + FIELDS + at])) return false;
+      if (!Object.is(numbers[at], record === 0 ? 0 : f64[numberOf(record) + this.#first + at])) return false;
     for (let at = 0; at < strings.length; at++)
       if (strings[at] !== (record === 0 ? '' : this.#strings.read(this.zone, record, at))) return false;
     return true;
@@ -217,7 +333,7 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
     return this.table.evict();
   }
 
-  #insert(key: string): number {
+  #insert(key: string | Uint8Array): number {
     for (let swept = 0; swept < SWEEP; swept++) {
       const oldest = this.table.oldest();
       if (oldest === 0 || !this.#isExpired(oldest)) break;
@@ -239,7 +355,7 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
   }
 
   /** The record of a key, 0: none. One that has expired is dropped. */
-  #find(key: string, touch: boolean): number {
+  #find(key: string | Uint8Array, touch: boolean): number {
     const record = this.table.find(key, touch);
     if (record === 0 || !this.#isExpired(record)) return record;
     this.table.remove(key);
@@ -255,7 +371,7 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
   }
 
   #copy(record: number): RecordFields<F, S> {
-    const first = numberOf(record) + FIELDS;
+    const first = numberOf(record) + this.#first;
     const strings = this.#strings.names.map((_, at) => this.#strings.read(this.zone, record, at));
     return this.#named(this.zone.f64.subarray(first, first + this.#fields.length), strings);
   }
@@ -273,6 +389,7 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
 
   #enter(): void {
     this.zone.enter();
+    this.#changes?.pending.check();
     if (this.table.check()) this.#dropUnfinished();
   }
 
@@ -282,6 +399,8 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
       if (this.zone.f64[numberOf(record) + EXPIRES] === 0) this.table.remove(this.table.keyOf(record));
   }
 }
+
+const firstField = (sync: RecordChanges['kind'] | undefined): number => (sync === 'last' ? STAMP + 1 : EXPIRES + 1);
 
 /** @throws TypeError: a module in JavaScript may set anything */
 function asNumber(field: string, value: unknown): number {

@@ -2,6 +2,7 @@ import { Lock } from './lock.js';
 import { Slab } from './slab.js';
 import type { ZoneArena } from './zone-arena.js';
 import { Directory } from './directory.js';
+import type { SyncedTable } from './sync/synced-table.js';
 import { HEADER_BYTES, MAGIC, MAX_SIZE, VERSION, Word } from './zone-layout.js';
 
 export interface ZoneOptions {
@@ -42,6 +43,8 @@ export class Zone {
   readonly directory: Directory;
   /** Records in it that this thread has opened, by the name of their table. */
   readonly droppable = new Map<string, Droppable>();
+  /** Tables in it that nodes share, opened by this thread, by name. */
+  readonly synced = new Map<string, SyncedTable>();
   readonly shared: boolean;
   readonly #growable: boolean;
   readonly #lock: Lock;
