@@ -1,6 +1,6 @@
 /** Limits of connections (`limit_conn`), for the modules of every traffic engine that has them. */
 import { argType } from '../contract/arg-type.js';
-import { requiredParam, template, text, zone, type ZoneSize } from '../contract/args.js';
+import { requiredParam, template, text, zone, zoneSync, type ZoneSize } from '../contract/args.js';
 import { dryRun, limitKey, limitsOf, rejectionLevel, type LimitedRequest, type LimitScope } from './limits.js';
 import type { Log, LogLevel } from '../contract/log.js';
 import { ArgError, directive, type ArgType } from '../contract/spec.js';
@@ -35,9 +35,10 @@ export function limitConnDirectives<R, const E extends string, const C extends s
   return {
     limit_conn_zone: directive({
       in: [engine],
-      args: { key: template<R>('key'), zone: requiredParam('zone', zone()) },
+      args: { key: template<R>('key'), zone: requiredParam('zone', zone({ sync: 'sum' })), sync: zoneSync() },
       many: true,
       doc: 'Shared memory zone with the number of connections of each key.',
+      argDocs: { sync: 'Connections of all nodes count, over the `redis` block of that name or the only one.' },
     }),
     limit_conn: directive({
       in: anywhere,

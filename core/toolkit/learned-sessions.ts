@@ -2,6 +2,7 @@ import type { Bindings } from '../contract/affinity.js';
 import type { UpstreamPeer } from '../contract/balancer.js';
 import type { HttpRequest } from '../contract/http.js';
 import type { RecordFields, Records } from '../contract/zones.js';
+import { murmurHash2 } from './murmur-hash2.js';
 
 /** A longer session value is not a key. Bytes. */
 const LONGEST_KEY = 1024;
@@ -13,18 +14,25 @@ export const SESSION_FIELDS: readonly Field[] = ['member'];
 /** The session that a request is of, or that its response begins; empty: none. */
 export type SessionOf = (request: HttpRequest) => string;
 
+export interface SessionOptions {
+  /** True if a session begins with the header of a response, not with its end. */
+  readonly atHeader: boolean;
+  /** Between nodes, which have other ids for the same members: a session is bound to an address. */
+  readonly isShared: boolean;
+}
+
 /** Binds sessions to the members that have begun them, in a zone: `sticky learn`, `app_sticky`. */
 export class LearnedSessions implements Bindings {
   readonly #peers = new Map<number, UpstreamPeer>();
   readonly #backups = new Set<UpstreamPeer>();
-  readonly #found = { member: 0 };
+  /** The member that was found, or is to be stored. */
+  readonly #bound = { member: 0 };
 
   constructor(
     private readonly sessions: Records<Field>,
     private readonly created: SessionOf,
     private readonly lookup: SessionOf,
-    /** True if a session begins with the header of a response, not with its end. */
-    private readonly atHeader: boolean,
+    private readonly options: SessionOptions,
   ) {}
 
   find(request: HttpRequest): UpstreamPeer | undefined {
@@ -32,15 +40,15 @@ export class LearnedSessions implements Bindings {
   }
 
   responded(request: HttpRequest, peer: UpstreamPeer): void {
-    if (this.atHeader) this.#learn(request, peer);
+    if (this.options.atHeader) this.#learn(request, peer);
   }
 
   completed(request: HttpRequest, peer: UpstreamPeer): void {
-    if (!this.atHeader) this.#learn(request, peer);
+    if (!this.options.atHeader) this.#learn(request, peer);
   }
 
   added(peer: UpstreamPeer): void {
-    this.#peers.set(peer.id, peer);
+    this.#peers.set(this.#numberOf(peer), peer);
     this.changed(peer);
   }
 
@@ -50,27 +58,38 @@ export class LearnedSessions implements Bindings {
   }
 
   removed(peer: UpstreamPeer): void {
-    if (this.#peers.get(peer.id) === peer) this.#peers.delete(peer.id);
+    const number = this.#numberOf(peer);
+    if (this.#peers.get(number) === peer) this.#peers.delete(number);
     this.#backups.delete(peer);
   }
 
   #learn(request: HttpRequest, peer: UpstreamPeer): void {
     const key = this.created(request);
-    if (isKey(key)) this.sessions.update(key, store, peer);
+    if (isKey(key)) this.#store(key, peer);
     else if (this.#backups.size > 0 && !peer.backup) this.#leaveBackup(request, peer);
   }
 
   /** A session that began at a backup member stays at the primary that has it now. */
   #leaveBackup(request: HttpRequest, peer: UpstreamPeer): void {
     const key = this.lookup(request);
-    if (this.#boundTo(key)?.backup === true) this.sessions.update(key, store, peer);
+    if (this.#boundTo(key)?.backup === true) this.#store(key, peer);
+  }
+
+  #store(key: string, peer: UpstreamPeer): void {
+    this.#bound.member = this.#numberOf(peer);
+    this.sessions.update(key, store, this.#bound);
+  }
+
+  /** How a session names a member: above 0. */
+  #numberOf({ id, server }: UpstreamPeer): number {
+    return this.options.isShared ? addressNumber(server) : id + 1;
   }
 
   #boundTo(key: string): UpstreamPeer | undefined {
     if (!isKey(key)) return undefined;
-    this.#found.member = 0;
-    this.sessions.update(key, touch, this.#found);
-    return this.#found.member === 0 ? undefined : this.#peers.get(this.#found.member - 1);
+    this.#bound.member = 0;
+    this.sessions.update(key, touch, this.#bound);
+    return this.#bound.member === 0 ? undefined : this.#peers.get(this.#bound.member);
   }
 }
 
@@ -82,7 +101,12 @@ function touch(fields: RecordFields<Field>, found: { member: number }): boolean 
   return fields.member !== 0;
 }
 
-function store(fields: RecordFields<Field>, { id }: UpstreamPeer): boolean {
-  fields.member = id + 1;
+function store(fields: RecordFields<Field>, { member }: { readonly member: number }): boolean {
+  fields.member = member;
   return true;
+}
+
+/** The same on all nodes. 52 bits. */
+function addressNumber(server: string): number {
+  return murmurHash2(server) * 2 ** 20 + (murmurHash2(`${server} `) & 0xf_ff_ff) + 1;
 }

@@ -1,6 +1,6 @@
 import type { Affinity } from '../../core/contract/affinity.js';
 import { argType } from '../../core/contract/arg-type.js';
-import { param, time, zone, type ZoneSize } from '../../core/contract/args.js';
+import { param, time, zone, zoneSync, type ZoneSize } from '../../core/contract/args.js';
 import type { UpstreamScope } from '../../core/contract/balancer.js';
 import type { HttpRequest } from '../../core/contract/http.js';
 import { LearnedSessions, SESSION_FIELDS } from '../../core/toolkit/learned-sessions.js';
@@ -30,7 +30,7 @@ function place(): ArgType<SessionPlace> {
 
 /** `zone=name:size` in the first place. */
 function leadingZone(): ArgType<ZoneSize, string> {
-  const type = zone();
+  const type = zone({ sync: 'last' });
   return {
     ...type,
     form: `zone=${type.form}`,
@@ -46,12 +46,13 @@ function leadingZone(): ArgType<ZoneSize, string> {
 const directives = {
   app_sticky: directive({
     in: ['upstream'],
-    args: { zone: leadingZone(), session: place(), ttl: param('ttl', time(), 600_000) },
+    args: { zone: leadingZone(), session: place(), ttl: param('ttl', time(), 600_000), sync: zoneSync() },
     doc: 'Binds sessions to servers: learns the cookie or the header field that a server sets, and sends later requests with it to the same server.',
     argDocs: {
       session: 'Name of the cookie or of the header field with the session.',
       zone: 'Shared memory with the sessions.',
       ttl: 'A session that is not used for so long is forgotten.',
+      sync: 'Nodes share the sessions, over the `redis` block of that name or the only one.',
     },
   }),
 };
@@ -63,10 +64,10 @@ export class AppSticky {
 
   affinity({ conf: { app_sticky: settings } }: UpstreamScope<typeof directives>): Affinity | undefined {
     if (settings === undefined) return undefined;
-    const { session, zone: memory, ttl } = settings;
+    const { session, zone: memory, ttl, sync } = settings;
     const sessions = this.zones.records(memory, { fields: SESSION_FIELDS, ttl });
     const begun = (request: HttpRequest): string => request.variable(session.response) ?? '';
     const asked = (request: HttpRequest): string => request.variable(session.request) ?? '';
-    return { create: () => new LearnedSessions(sessions, begun, asked, true) };
+    return { create: () => new LearnedSessions(sessions, begun, asked, { atHeader: true, isShared: sync !== undefined }) };
   }
 }

@@ -1,8 +1,8 @@
 import type { ZoneSize } from '../../core/contract/args.js';
 import type { Counter, MetricKinds } from '../../core/contract/metrics.js';
-import type { Records, Zones } from '../../core/contract/zones.js';
+import type { Zones } from '../../core/contract/zones.js';
 import type { CaptchaVerdict } from './challenges.js';
-import { SlidingSecond, SLIDING_FIELDS } from './sliding-second.js';
+import { countOthers, SHARED_FIELDS, SlidingSecond, SLIDING_FIELDS, type SlidingRecords } from './sliding-second.js';
 
 /** How long a key without requests is remembered at least, in milliseconds. */
 const REMEMBERED = 10_000;
@@ -25,17 +25,22 @@ export class CaptchaZone {
 
   private constructor(
     private readonly size: ZoneSize,
-    private readonly records: Records<(typeof SLIDING_FIELDS)[number]>,
+    private readonly records: SlidingRecords,
+    isShared: boolean,
     metrics: MetricKinds,
   ) {
     this.name = size.name;
-    this.requests = new SlidingSecond(records);
+    this.requests = new SlidingSecond(records, isShared);
     const counter = (result: ResultName): Counter => metrics.counter('srv_http_captcha_total', { zone: size.name, result });
     this.#counters = Object.fromEntries(RESULTS.map((result) => [result, counter(result)])) as Record<ResultName, Counter>;
   }
 
-  static open(size: ZoneSize, zones: Zones, metrics: MetricKinds): CaptchaZone {
-    return new CaptchaZone(size, zones.records(size, { fields: SLIDING_FIELDS, ttl: REMEMBERED }), metrics);
+  /** @param isShared between nodes */
+  static open(size: ZoneSize, zones: Zones, metrics: MetricKinds, isShared: boolean): CaptchaZone {
+    const records = isShared
+      ? zones.records(size, { fields: SHARED_FIELDS, ttl: REMEMBERED, sync: { counts: ['counted'], merge } })
+      : (zones.records(size, { fields: SLIDING_FIELDS, ttl: REMEMBERED }) as SlidingRecords);
+    return new CaptchaZone(size, records, isShared, metrics);
   }
 
   challenged(): void {
@@ -57,4 +62,8 @@ export class CaptchaZone {
     const { name: zone, size } = this.size;
     return { zone, size, keys: this.records.size, evicted: this.records.evicted, ...counts };
   }
+}
+
+function merge(counts: Parameters<typeof countOthers>[0], { counted }: { readonly counted: number }): void {
+  countOthers(counts, counted, Date.now());
 }

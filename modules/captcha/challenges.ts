@@ -17,7 +17,7 @@ export type UseRecords = Records<Field>;
 /** Milliseconds that a challenge waits for its solution. */
 export const LIFETIME = 1_200_000;
 /** Records of what clients have done with challenges. */
-export const USE_RECORDS = { fields: FIELDS, ttl: LIFETIME } as const;
+export const USE_RECORDS = { fields: FIELDS, ttl: LIFETIME, sync: { merge: keepLarger } } as const;
 
 /** Attempts at one challenge, and pictures and sounds of it. */
 const ATTEMPTS = 5;
@@ -153,6 +153,13 @@ function countWork(uses: Uses, minute: number): boolean {
   begin(uses, minute);
   uses.worked++;
   return true;
+}
+
+/** Joins the counts of two nodes: a challenge that one of them has accepted stays solved. */
+function keepLarger(uses: Uses, other: Readonly<Uses>): void {
+  if (other.minute < uses.minute) return;
+  const isLater = other.minute > uses.minute;
+  for (const name of FIELDS) uses[name] = isLater ? other[name] : Math.max(uses[name], other[name]);
 }
 
 function begin(uses: Uses, minute: number): void {

@@ -12,6 +12,7 @@ import {
   time,
   zone,
   zoneName,
+  zoneSync,
 } from '../../core/contract/args.js';
 import type { Duration } from '../../core/contract/duration.js';
 import { file } from '../../core/contract/file.js';
@@ -52,10 +53,11 @@ export const directives = {
   }),
   captcha_zone: directive({
     in: ['http'],
-    args: { key: template('key'), zone: requiredParam('zone', zone()) },
+    args: { key: template('key'), zone: requiredParam('zone', zone({ sync: 'count' })), sync: zoneSync() },
     many: true,
     identity: ({ args }) => args.find(({ text: word }) => word.startsWith('zone='))?.text ?? '',
     doc: 'Shared memory with the requests of each key in the last second. Requests with an empty key are not counted.',
+    argDocs: { sync: 'Requests to all nodes count, over the `redis` block of that name or the only one.' },
   }),
   captcha_limit_rate: directive({
     in: ANYWHERE,
@@ -95,8 +97,11 @@ export const directives = {
   }),
   captcha_session_zone: directive({
     in: ['http'],
-    args: { name: zoneName(), size: size({ min: '32k' }) },
+    args: { name: zoneName({ sync: 'last' }), size: size({ min: '32k' }), sync: zoneSync() },
     doc: 'Shared memory with the attempts of clients at challenges, and with solved challenges. A full zone drops the ones that were used longest ago. Default: 1m.',
+    argDocs: {
+      sync: 'A solution counts once on all nodes, over the `redis` block of that name or the only one. They need the same `captcha_secret`.',
+    },
   }),
   captcha_redirect_uri_file: directive({
     in: SITE,

@@ -15,7 +15,10 @@ const CLOCK_SET_BACK = 20;
 export const HIGHEST_RATE = 20_000;
 
 export const SLIDING_FIELDS = ['slot', 'total', 'n0', 'n1', 'n2', 'n3', 'n4'] as const;
-type Field = (typeof SLIDING_FIELDS)[number];
+/** Of a zone that nodes share: requests that this node has counted. */
+export const SHARED_FIELDS = [...SLIDING_FIELDS, 'counted'] as const;
+type Field = (typeof SHARED_FIELDS)[number];
+export type SlidingRecords = Records<Field>;
 type Counts = RecordFields<Field>;
 const NUMBERS = ['n0', 'n1', 'n2', 'n3', 'n4'] as const;
 /** The number that a slot is in, and its unit there. */
@@ -33,12 +36,15 @@ export class SlidingSecond {
   /** Counts do not wait, so one will do. */
   readonly #count: Count = { slot: 0, total: 0 };
 
-  constructor(private readonly records: Records<Field>) {}
+  constructor(
+    private readonly records: SlidingRecords,
+    private readonly isShared: boolean,
+  ) {}
 
   /** Counts one request. @returns those of the last second, this one included; infinity: the zone has no room for the key */
   add(key: string, now: number): number {
     this.#count.slot = Math.floor(now / SLOT);
-    return this.records.update(key, count, this.#count) === 'full' ? Infinity : this.#count.total;
+    return this.records.update(key, this.isShared ? countShared : count, this.#count) === 'full' ? Infinity : this.#count.total;
   }
 
   /** The requests of the last second, without counting one. */
@@ -59,6 +65,25 @@ function count(counts: Counts, result: Count): boolean {
   }
   result.total = counts.total;
   return true;
+}
+
+function countShared(counts: Counts, result: Count): boolean {
+  counts.counted++;
+  return count(counts, result);
+}
+
+/** Counts the requests that other nodes have had in the last moments. A full slot counts no more: then they are put into those before it. */
+export function countOthers(counts: Counts, requests: number, now: number): void {
+  const slot = Math.floor(now / SLOT);
+  if (counts.slot !== slot) advance(counts, slot);
+  let left = Math.max(0, Math.trunc(requests));
+  for (let passed = 0; passed < SLOTS && left > 0; passed++) {
+    const place = (counts.slot - passed) % SLOTS;
+    const added = Math.min(left, LARGEST - countOf(counts, place));
+    counts[NUMBER_OF[place]!] += added * UNIT_OF[place]!;
+    counts.total += added;
+    left -= added;
+  }
 }
 
 function countOf(counts: Counts, place: number): number {

@@ -89,7 +89,7 @@ export class Captcha {
     const { captcha_zone: declared } = scope.conf;
     if (declared.length === 0) return undefined;
     const secrets = this.#secretsOf(scope);
-    const zones = new Map(declared.map(({ zone }) => [zone.name, this.#zoneOf(zone, scope)]));
+    const zones = new Map(declared.map(({ zone, sync }) => [zone.name, this.#zoneOf(zone, scope, sync !== undefined)]));
     const cookies = new Map(declared.map(({ zone: { name } }) => [name, new PassCookie(name, secrets)]));
     const effects: SolutionEffects = {
       accept: (request, { zone, key, expire }, means) => cookies.get(zone)?.issue(key, means, request.startTime, expire, isSecure(request)),
@@ -132,7 +132,7 @@ export class Captcha {
     const secrets = this.#secretsOf(scope);
     const cookie = new PassCookie(limit.zone, secrets);
     const conditions = bypass?.conditions ?? [];
-    const zone = this.#zoneOf(found.zone, scope);
+    const zone = this.#zoneOf(found.zone, scope, found.sync !== undefined);
     const { rate, verified = Math.min(HIGHEST_RATE, Math.max(VERIFIED.least, rate * VERIFIED.factor)) } = limit;
     return { zone, key: found.key, rate, verified, mode, expire, bypass: conditions, cookie, site: this.#siteOf(scope, secrets) };
   }
@@ -151,10 +151,10 @@ export class Captcha {
     );
   }
 
-  #zoneOf(size: ZoneSize, scope: CaptchaScope): CaptchaZone {
+  #zoneOf(size: ZoneSize, scope: CaptchaScope, isShared: boolean): CaptchaZone {
     if (Buffer.byteLength(size.name) > LONGEST_ZONE)
       scope.fail(`the name of zone "${size.name}" is too long`, 'captcha_zone', `at most ${LONGEST_ZONE} bytes`);
-    const zone = CaptchaZone.open(size, this.zones, this.metrics.group(size.name, scope));
+    const zone = CaptchaZone.open(size, this.zones, this.metrics.group(size.name, scope), isShared);
     const used = this.#zones.get(size.name) ?? { zone, uses: 0 };
     used.zone = zone;
     used.uses++;

@@ -1,5 +1,5 @@
 import { argType } from '../../core/contract/arg-type.js';
-import { param, requestRate, requiredParam, template, text, word, zone } from '../../core/contract/args.js';
+import { param, requestRate, requiredParam, template, text, word, zone, zoneSync } from '../../core/contract/args.js';
 import type { ExplainNotes } from '../../core/contract/explain.js';
 import { DECLINED, type HttpHandlers, type HttpRequest, type LocationScope, type Result, type Template } from '../../core/contract/http.js';
 import { httpModule } from '../../core/contract/manifest.js';
@@ -15,6 +15,7 @@ import {
   type Rejection,
 } from '../../core/toolkit/limits.js';
 import { Log, type LogLevel } from '../../core/contract/log.js';
+import type { ZoneSize } from '../../core/contract/args.js';
 import { ArgError, directive, type ArgType } from '../../core/contract/spec.js';
 import { Zones, type RecordFields, type Records } from '../../core/contract/zones.js';
 
@@ -37,11 +38,17 @@ const ANYWHERE = ['http', 'server', 'location'] as const;
 const directives = {
   limit_req_zone: directive({
     in: ['http'],
-    args: { key: template('key'), zone: requiredParam('zone', zone()), rate: requiredParam('rate', requestRate()) },
+    args: {
+      key: template('key'),
+      zone: requiredParam('zone', zone({ sync: 'count' })),
+      rate: requiredParam('rate', requestRate()),
+      sync: zoneSync(),
+    },
     many: true,
     identity: ({ args }) => args.find(({ text }) => text.startsWith('zone='))?.text ?? '',
     dynamic: ['rate'],
     doc: 'Shared memory zone with the state of each key, and the rate of requests allowed.',
+    argDocs: { sync: 'The rate is that of all nodes, over the `redis` block of that name or the only one.' },
   }),
   limit_req: directive({
     in: ANYWHERE,
@@ -60,14 +67,19 @@ const directives = {
   limit_req_dry_run: dryRun(ANYWHERE, 'requests'),
 };
 
-type Field = 'last' | 'excess';
+type Field = 'last' | 'excess' | 'passed';
 const FIELDS = ['last', 'excess'] as const;
+/** Of a zone that nodes share: requests that this node has let pass. */
+const SHARED_FIELDS = [...FIELDS, 'passed'] as const;
 
 /** How long a key that is not above its rate any more is remembered at least, in milliseconds. */
 const REMEMBERED = 60_000;
 /** A clock that was set back by more than this starts again. */
 const CLOCK_SET_BACK = 60_000;
 const LONGEST_KEY = 65_535;
+
+/** Requests that other nodes let pass count against a key for so long at most. Seconds. */
+const LONGEST_DEBT = 60;
 
 /** One `limit_req` that applies. Numbers of requests are in thousandths, the rate is per second. */
 interface Limit {
@@ -78,6 +90,8 @@ interface Limit {
   readonly burst: number;
   /** Requests of the burst that are not delayed. */
   readonly undelayed: number;
+  /** Between nodes. */
+  readonly isShared: boolean;
 }
 
 /** Result of a request at one limit. */
@@ -129,11 +143,24 @@ export class LimitReq {
 
   #limits(scope: LocationScope<typeof directives>): Limit[] {
     const { limit_req: lines, limit_req_zone: declared } = scope.conf;
-    return limitsOf(scope, 'limit_req', ' rate=…', lines, declared, ({ zone: name, burst, delay, nodelay }, { key, zone: size, rate }) => {
-      const ttl = REMEMBERED + (burst / rate) * 1000;
-      const records = this.zones.records(size, { fields: FIELDS, ttl });
-      return { name, key, records, rate, burst, undelayed: nodelay ? Infinity : delay };
-    });
+    return limitsOf(
+      scope,
+      'limit_req',
+      ' rate=…',
+      lines,
+      declared,
+      ({ zone: name, burst, delay, nodelay }, { key, zone: size, rate, sync }) => {
+        const ttl = REMEMBERED + (burst / rate) * 1000;
+        const records =
+          sync === undefined ? this.zones.records<Field>(size, { fields: FIELDS, ttl }) : this.#shared(size, ttl, { rate, burst });
+        return { name, key, records, rate, burst, undelayed: nodelay ? Infinity : delay, isShared: sync !== undefined };
+      },
+    );
+  }
+
+  #shared(size: ZoneSize, ttl: number, limit: Pick<Limit, 'rate' | 'burst'>): Records<Field> {
+    const merge = (fields: RecordFields<Field>, { passed }: { readonly passed: number }): void => pour(fields, limit, passed, Date.now());
+    return this.zones.records(size, { fields: SHARED_FIELDS, ttl, sync: { counts: ['passed'], merge } });
   }
 
   /** All limits have to let a request pass before any of them counts it. */
@@ -231,7 +258,16 @@ function count(fields: RecordFields<Field>, probe: Probe): boolean {
   if (probe.excess > probe.limit.burst) return false;
   fields.excess = probe.excess;
   fields.last = probe.now;
+  if (probe.limit.isShared) fields.passed++;
   return true;
+}
+
+/** Requests that other nodes have let pass. Where they are the first ones of a key, the first one fills nothing. */
+function pour(fields: RecordFields<Field>, { rate, burst }: Pick<Limit, 'rate' | 'burst'>, passed: number, now: number): void {
+  if (passed <= 0) return;
+  const before = fields.last === 0 ? -1000 : fields.excess - Math.floor((rate * Math.max(now - fields.last, 0)) / 1000);
+  fields.excess = Math.min(Math.max(before + passed * 1000, 0), burst + rate * LONGEST_DEBT);
+  fields.last = Math.max(fields.last, now);
 }
 
 /** The bucket leaks at the rate, and this request is poured in: the first one of a key finds it empty and fills nothing. */

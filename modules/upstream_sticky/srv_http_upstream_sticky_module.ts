@@ -1,6 +1,6 @@
 import type { Affinity } from '../../core/contract/affinity.js';
 import { argType } from '../../core/contract/arg-type.js';
-import { choice, param, rest, template, text, time, word, zone } from '../../core/contract/args.js';
+import { choice, param, rest, template, text, time, word, zone, zoneSync } from '../../core/contract/args.js';
 import type { UpstreamScope } from '../../core/contract/balancer.js';
 import { LearnedSessions, SESSION_FIELDS } from '../../core/toolkit/learned-sessions.js';
 import { httpModule } from '../../core/contract/manifest.js';
@@ -32,10 +32,10 @@ const directives = {
       secure: word('secure'),
       create: param('create', template('$variable')),
       lookup: param('lookup', template('$variable')),
-      zone: param('zone', zone()),
+      zone: param('zone', zone({ sync: 'last' })),
       timeout: param('timeout', time(), 600_000),
       header: word('header'),
-      sync: word('sync'),
+      sync: zoneSync(),
     },
     doc: 'Binds clients to servers: by a cookie that names the server (cookie), by the route that a request names (route), or by the session that a server has begun (learn).',
     argDocs: {
@@ -46,7 +46,7 @@ const directives = {
       zone: 'Shared memory with the sessions.',
       timeout: 'A session that is not used for so long is forgotten.',
       header: 'A session begins with the header of the response; absent: with its end.',
-      sync: 'Not supported: sessions are not shared among nodes.',
+      sync: 'Nodes share the sessions, over the `redis` block of that name or the only one.',
     },
   }),
 };
@@ -81,7 +81,6 @@ export class StickySessions {
   }
 
   #learn(scope: Scope, { values, create, lookup, zone: place, timeout, header, sync }: Sticky): Affinity {
-    if (sync) scope.fail('"sync" of "sticky learn" is not supported: sessions are not shared among nodes', 'sticky');
     if (values.length > 0) scope.fail('invalid number of arguments in "sticky" directive', 'sticky');
     if (create === undefined || lookup === undefined || place === undefined)
       return scope.fail('"sticky learn" must have "create", "lookup" and "zone" parameters', 'sticky');
@@ -92,7 +91,7 @@ export class StickySessions {
           sessions,
           (request) => create.of(request),
           (request) => lookup.of(request),
-          header,
+          { atHeader: header, isShared: sync !== undefined },
         ),
     };
   }

@@ -1,6 +1,6 @@
 /** The sliding second of `captcha_limit_rate`. */
 import test from 'ava';
-import { SlidingSecond, SLIDING_FIELDS } from '../../modules/captcha/sliding-second.js';
+import { SHARED_FIELDS, SlidingSecond } from '../../modules/captcha/sliding-second.js';
 import { ZoneRecords } from '../../core/zone/records.js';
 import { Zone } from '../../core/zone/zone.js';
 
@@ -8,8 +8,8 @@ const BEGIN = 1_800_000_000_000;
 
 function stage(size = 65_536) {
   const clock = { now: BEGIN };
-  const records = ZoneRecords.open(Zone.create('z', size), { fields: SLIDING_FIELDS, ttl: 10_000 }, clock)!;
-  const second = new SlidingSecond(records);
+  const records = ZoneRecords.open(Zone.create('z', size), { fields: SHARED_FIELDS, ttl: 10_000 }, clock)!;
+  const second = new SlidingSecond(records, false);
   return { second, at: (ms: number, key = 'a') => second.add(key, (clock.now = BEGIN + ms)) };
 }
 

@@ -18,7 +18,7 @@ function real({ rate, burst, delay }: Setting, times: readonly number[]): number
   const zones = new FakeZones();
   const log: Log = { write: () => undefined, enabled: () => false };
   const scope = fakeScope(LimitReq, {
-    limit_req_zone: [{ key: { constant: 'k', of: () => 'k' }, zone: { name: 'z', size: 65536 }, rate }],
+    limit_req_zone: [{ key: { constant: 'k', of: () => 'k' }, zone: { name: 'z', size: 65536 }, rate, sync: undefined }],
     limit_req: [{ zone: 'z', burst: burst * 1000, delay: delay * 1000, nodelay: false }],
   });
   const check = new LimitReq(zones, log).compile(scope)?.preaccess;

@@ -201,10 +201,7 @@ for (const [lines, error] of [
   ['sticky route;', 'invalid number of arguments in "sticky" directive'],
   ['sticky cookie a zone=z:64k;', 'invalid parameter "zone=z:64k"'],
   ['sticky learn create=$uri lookup=$uri;', '"sticky learn" must have "create", "lookup" and "zone" parameters'],
-  [
-    'sticky learn create=$uri lookup=$uri zone=z:64k sync;',
-    '"sync" of "sticky learn" is not supported: sessions are not shared among nodes',
-  ],
+  ['sticky learn create=$uri lookup=$uri zone=z:64k sync;', '"sync" needs a "redis" block'],
   [
     'sticky learn create=$uri lookup=$uri zone=z:64k; } upstream v { server 127.0.0.1:1; sticky learn create=$uri lookup=$uri zone=z:64k;',
     'the shared memory zone "z" is already declared for a different use',
