@@ -14,13 +14,13 @@ export interface EngineMemberCall<Body> {
    * Responds as if a member had sent this: fields are hidden and rewritten as the location says, and variables such as `$upstream_http_x` have
    * them. For a call that no member is asked for, and for one that has failed or whose response was discarded.
    * @param head status line and field lines, each with its CRLF, and an empty line; bytes as latin1
-   * @param body closed by the engine. Its length is the Content-Length. Ranges of it are served if a `header` handler sets
+   * @param body a source is closed by the engine; the bytes of a Buffer are not changed any more. Its length is the Content-Length. Ranges of it are served if a `header` handler sets
    *   `request.response.allowsRanges`, or with `force_ranges` of the location: the head here decides as that of a member does
    * @param keepsDate the client gets the Date of the head, as of a stored response it has to (RFC 9111, 4.2.3); else that of now, unless the
    *   location passes the field
    * @returns DONE @throws TypeError if the head is malformed
    */
-  respond(head: string, body: Body, keepsDate?: boolean): number;
+  respond(head: string, body: Body | Buffer, keepsDate?: boolean): number;
 }
 
 /** The reason why no member has responded, in the words of `proxy_next_upstream`. `error` also where there is none to ask. */

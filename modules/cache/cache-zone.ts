@@ -8,7 +8,7 @@ import { ARRIVAL_RECORDS, Arrivals, type Arrival, type SeenArrival } from './arr
 import { ArrivingFile, type ArrivingFetch } from './arriving-file.js';
 import type { CacheFigures } from './cache-figures.js';
 import { HeadMemory } from './head-memory.js';
-import { KeptEntries } from './kept-entries.js';
+import { KeptEntries, type KeptEntry } from './kept-entries.js';
 import { filePath, type CachePath } from './directives.js';
 import { RecentDigests } from './entry-names.js';
 import { encodeHead, EntryFile, expired, FIRST_READ, rewriteHead, StoredFlag, type StoredHead } from './entry-file.js';
@@ -124,15 +124,19 @@ export class CacheZone {
    * The response stored with a name if it is in memory; counted as a request for it. As {@link open} otherwise. Copies go when their files change: the index
    * is not looked at.
    */
-  openKept(name: string, key: string, now: number): EntryFile | undefined {
+  findKept(name: string, key: string, now: number): KeptEntry | undefined {
     const kept = this.kept?.get(name, now);
     if (kept === undefined || kept.stored.key !== key) return undefined;
-    const file = EntryFile.ofKept(kept);
     const verdict = this.#verdictOn(kept.stored);
-    if (verdict === 'valid') return file;
-    if (verdict !== 'gone') return file.expired(verdict);
+    if (verdict === 'valid') return kept;
+    if (verdict !== 'gone') return { stored: expired(kept.stored, verdict), body: kept.body };
     this.kept?.drop(name);
     return undefined;
+  }
+
+  openKept(name: string, key: string, now: number): EntryFile | undefined {
+    const kept = this.findKept(name, key, now);
+    return kept && EntryFile.ofKept(kept);
   }
 
   /**

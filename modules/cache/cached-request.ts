@@ -4,6 +4,7 @@ import type { CallFailure } from '../../core/contract/member-call.js';
 import type { Log } from '../../core/contract/log.js';
 import type { CacheStatus } from './cache-figures.js';
 import type { CachePlan } from './cache-plan.js';
+import { cacheStateOf, ownCacheState, setCacheState, type CacheState } from './cache-state.js';
 import { cacheStatusField, type ForwardReason } from './cache-status.js';
 import type { CacheZone, Moment } from './cache-zone.js';
 import { isTrue } from './conditions.js';
@@ -18,7 +19,7 @@ import { renewStored, storeResponse } from './response-storing.js';
 import { isSingleRange, type Part } from './rfc9111/partial.js';
 import { NO_TERMS, type RequestTerms } from './rfc9111/request-terms.js';
 import { isUsable, isUsableForNow, isUsableOnError, type Judgement, type Received } from './rules.js';
-import { leadOf, sliceRange } from './slices.js';
+import { sliceRange } from './slices.js';
 import { fieldIn, isSameBody } from './stored-response.js';
 import { sendStored } from './stored-sending.js';
 
@@ -28,11 +29,8 @@ const CLIENTS_CONDITIONS = ['Range', 'If-Range', 'If-Match', 'If-None-Match', 'I
 /** The client wants nothing from a member (only-if-cached): RFC 9111, 5.2.1.7. */
 const NOT_CACHED = 504;
 
-/** Under this key a request keeps its state. */
-const STATE = {};
-
 /** A request with a cache: from the look into it to the storing of what a member has sent. */
-export class CachedRequest {
+export class CachedRequest implements CacheState {
   status: CacheStatus | undefined = undefined;
   #terms: RequestTerms = NO_TERMS;
   #mayStore = true;
@@ -57,13 +55,14 @@ export class CachedRequest {
   storing: Promise<void> | undefined = undefined;
 
   static of(request: HttpRequest): CachedRequest | undefined {
-    return leadOf(request).get(STATE) as CachedRequest | undefined;
+    const state = cacheStateOf(request);
+    return state instanceof CachedRequest ? state : undefined;
   }
 
   /** Ends the part before an internal redirect, which would wait for its own lock. */
   static leave(request: HttpRequest): void {
-    const before = request.get(STATE) as CachedRequest | undefined;
-    if (before !== undefined) before.#leave();
+    const before = ownCacheState(request);
+    if (before instanceof CachedRequest) before.#leave();
   }
 
   constructor(
@@ -76,7 +75,7 @@ export class CachedRequest {
   ) {
     this.#lookup = new EntryLookup(request, plan.rules, zone, key, log);
     this.#parts = plan.rules.storesParts ? new PartChoice(this.#lookup, (sub) => CachedRequest.of(sub)?.storing) : undefined;
-    request.set(STATE, this);
+    setCacheState(request, this);
   }
 
   /** The head of the stored response, also when its file is closed. */

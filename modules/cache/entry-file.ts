@@ -231,6 +231,12 @@ export class EntryFile implements BodySource {
     return new EntryFile(-1, stored, body, 0);
   }
 
+  /** Undefined: it is not in memory, or not as a whole. */
+  get body(): Buffer | undefined {
+    if (this.file >= 0) return undefined;
+    return this.start === 0 ? this.first : this.first.subarray(this.start);
+  }
+
   /** All its bytes. Undefined: it was not read as a whole. */
   get whole(): Buffer | undefined {
     const { first, stored, start } = this;

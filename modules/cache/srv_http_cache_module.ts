@@ -17,7 +17,9 @@ import { CacheManager } from './cache-manager.js';
 import { CacheZone } from './cache-zone.js';
 import { isTrue } from './conditions.js';
 import type { CachePlan } from './cache-plan.js';
+import { cacheStateOf } from './cache-state.js';
 import { CachedRequest } from './cached-request.js';
+import { respondFromMemory } from './kept-hit.js';
 import { CACHE_NAMES, cacheDirectives, type AllCacheDirectives, type CacheConf, type CachePath } from './directives.js';
 import { noZone, Purges } from './purges.js';
 import { sliceRange } from './slices.js';
@@ -51,15 +53,15 @@ const INVALIDATION = {};
   plane: 'data',
   directives,
   variables: {
-    upstream_cache_status: (request) => CachedRequest.of(request)?.status,
-    upstream_cache_key: (request) => CachedRequest.of(request)?.key,
+    upstream_cache_status: (request) => cacheStateOf(request)?.status,
+    upstream_cache_key: (request) => cacheStateOf(request)?.key,
     upstream_cache_age: (request) => {
-      const stored = CachedRequest.of(request)?.stored;
+      const stored = cacheStateOf(request)?.stored;
       return stored && String(Math.max(0, Math.floor((request.startTime - stored.born) / 1000)));
     },
-    upstream_cache_etag: (request) => CachedRequest.of(request)?.stored?.etag || undefined,
+    upstream_cache_etag: (request) => cacheStateOf(request)?.stored?.etag || undefined,
     upstream_cache_last_modified: (request) => {
-      const modified = CachedRequest.of(request)?.stored?.modified ?? NaN;
+      const modified = cacheStateOf(request)?.stored?.modified ?? NaN;
       return Number.isNaN(modified) ? undefined : new Date(modified * 1000).toUTCString();
     },
   },
@@ -108,7 +110,7 @@ export class HttpCache implements HttpModule {
       },
       memberFailure: (request, failure) => CachedRequest.of(request)?.failed(failure),
       header: (request) => {
-        const state = CachedRequest.of(request);
+        const state = cacheStateOf(request);
         if (state?.allowsRanges === true) request.response.allowsRanges = true;
         const status = state?.cacheStatus ?? '';
         if (status !== '') request.response.append('Cache-Status', status);
@@ -138,6 +140,8 @@ export class HttpCache implements HttpModule {
     }
     if (!plan.methods.has(request.method) || isFat(request) || beginsTooLate(request, plan.maxRangeOffset)) return DECLINED;
     CachedRequest.leave(request);
+    const result = respondFromMemory(request, call, plan, zone, key);
+    if (result !== undefined) return result;
     const cached = new CachedRequest(request, call, plan, zone, key, this.log);
     const { parent } = request;
     const starter = parent && CachedRequest.of(parent);

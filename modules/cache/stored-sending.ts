@@ -21,9 +21,20 @@ export function sendStored(
   const { stored: plain, body } = file instanceof EntryFile ? cut(stored, file, wanted) : { stored, body: file };
   const head = rules.sentHead(plain, Date.now());
   const found = conditionalStatusOf(request, rules, stored);
-  if (found === 200) return call.respond(head, body, rules.keepsDate);
+  if (found === 200) return call.respond(head, body instanceof EntryFile ? (body.body ?? body) : body, rules.keepsDate);
   file.close();
-  return found === 304 ? call.respond(head.replace(STATUS_LINE, 'HTTP/1.1 304 '), EMPTY, rules.keepsDate) : found;
+  return withoutBody(call, rules, head, found);
+}
+
+/** The same for a response that is here as a whole. */
+export function sendWhole(call: MemberCall, request: HttpRequest, rules: CachingRules, stored: StoredHead, body: Buffer): Result {
+  const head = rules.sentHead(stored, request.startTime);
+  const found = conditionalStatusOf(request, rules, stored);
+  return found === 200 ? call.respond(head, body, rules.keepsDate) : withoutBody(call, rules, head, found);
+}
+
+function withoutBody(call: MemberCall, rules: CachingRules, head: string, status: 304 | 412): Result {
+  return status === 304 ? call.respond(head.replace(STATUS_LINE, 'HTTP/1.1 304 '), EMPTY, rules.keepsDate) : status;
 }
 
 /** The conditions of the client are about what is stored. */

@@ -85,6 +85,30 @@ test('a response in memory needs no file, in any worker, and none sends it after
   }
 });
 
+test('all hits have the same head, whichever is the first of a worker', async (t) => {
+  const member = await cacheMember(t);
+  const srv = await startSrv(
+    t,
+    conf(member.backend.port, 'memory=1m').replace('proxy_cache one;', 'proxy_cache one; proxy_hide_header X-Two;'),
+  );
+  const fields = ['X-One:1', 'X-Two:2', 'Last-Modified:Mon, 01 Jan 2024 00:00:00 GMT', 'Content-Type:text/x-one', 'ETag:"1"', 'ETag:"2"'];
+  const path = `/?${fields.map((field) => `f=${encodeURIComponent(field)}`).join('&')}`;
+  await until(srv, 'HIT', path);
+  const heads = [];
+  for (let hit = 0; hit < 4; hit++) heads.push((await get(srv.port('web'), path)).headers);
+  t.like(heads[0], {
+    'x-cache': 'HIT',
+    'x-one': '1',
+    'x-two': undefined,
+    etag: '"1"',
+    'content-type': 'text/x-one',
+    'accept-ranges': 'bytes',
+  });
+  for (const head of heads) t.deepEqual({ ...head, date: '' }, { ...heads[0], date: '' });
+  t.is((await get(srv.port('web'), path, { headers: { 'If-None-Match': '"1"' } })).status, 304);
+  t.is((await get(srv.port('web'), path, { headers: { Range: 'bytes=1-2' } })).body, 'ET');
+});
+
 test('where the cache cannot be written, clients get their responses, and the log says why', async (t) => {
   const member = await cacheMember(t);
   const srv = await startSrv(t, conf(member.backend.port).replace('_path cache', '_path conf/srv.conf/cache'));

@@ -6,7 +6,7 @@ import type { Lab } from './lab.js';
 import { type Load, load, type LoadShape } from './load.js';
 import { NGINX_STREAM_MODULE } from './nginx-stream.js';
 import type { RunningSite, SiteShape } from './running-site.js';
-import { CACHE, CACHED_FILES, MEMORY, COMPRESSED, DECOMPRESSED, FILES, OVER_HTTP2 } from './site.js';
+import { CACHE, CACHED_FILES, MEMORY, OWN_ANSWER, COMPRESSED, DECOMPRESSED, FILES, OVER_HTTP2 } from './site.js';
 
 /** The same cipher for every server, or the comparison is one of ciphers. It is what OpenSSL prefers on both sides. */
 const CIPHER = 'TLSv1.3 TLS_AES_256_GCM_SHA384';
@@ -134,6 +134,17 @@ export const traffics: readonly Traffic[] = [
     body: SMALL_BODY,
     without: ['haproxy'],
     per: 'request',
+  },
+  {
+    name: 'own-1k',
+    title: '1 KB by return',
+    how: '64 connections, `return 200`: what a response costs whose source costs nothing.',
+    path: OWN_ANSWER,
+    connections: 64,
+    body: SMALL_BODY,
+    without: ['haproxy'],
+    per: 'request',
+    isUnreported: true,
   },
   {
     name: 'hit-10m',

@@ -23,6 +23,7 @@ import type { MemberStreams } from './member-stream.js';
 import { TunnelStreams } from './protocol/tunnel-streams.js';
 import { askBefore, ModuleCall } from './module-call.js';
 import { ResponseFields } from './response-fields.js';
+import { StoredHeads } from './stored-heads.js';
 import { responseSteps, TUNNEL_STEPS, type ResponseStep } from './response-steps.js';
 
 /** Where upstreams come from: the upstream blocks in force, and single addresses that no block names. */
@@ -58,6 +59,7 @@ export class ExchangeRoute implements MemberRoute {
   readonly passesContentType: boolean;
   readonly passesLastModified: boolean;
   readonly passesLocation: boolean;
+  readonly storedHeads = new StoredHeads();
   readonly #replaced: FieldFilter;
   readonly headLimits: HeadLimits;
   readonly responseStore: StorePlan;

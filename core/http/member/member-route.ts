@@ -5,6 +5,7 @@ import type { Request } from '../request/request.js';
 import type { StorePlan } from '../site/temporary-path.js';
 import type { MemberStreams } from './member-stream.js';
 import type { ResponseFields } from './response-fields.js';
+import type { StoredHeads } from './stored-heads.js';
 
 /** A compiled plan, as the parts of an exchange read it. */
 export interface MemberRoute {
@@ -21,6 +22,8 @@ export interface MemberRoute {
   readonly responseStore: StorePlan;
   /** Scratch of all routes, for the response that has just arrived. */
   readonly fields: ResponseFields;
+  /** Heads that modules respond with. */
+  readonly storedHeads: StoredHeads;
   readonly streams: MemberStreams;
   /** The request target that its members get. */
   target(request: Request): string;

@@ -18,8 +18,11 @@ const FAILURES: Readonly<Record<AttemptFailure, CallFailure>> = {
   [AttemptFailure.InvalidHeader]: 'invalid_header',
 };
 
-/** A call as modules see it. */
-export class ModuleCall implements MemberCall {
+/** A call as modules see it, and the trace of a response that no member has sent now: its fields, and the attempts before it. */
+export class ModuleCall implements MemberCall, UpstreamTrace {
+  readonly responseTrailers = '';
+  readonly url = undefined;
+  attempts: readonly AttemptFacts[] = NO_ATTEMPTS;
   responseHead = '';
   buffers = true;
   expires: number | undefined = undefined;
@@ -52,23 +55,38 @@ export class ModuleCall implements MemberCall {
     this.#method = method;
   }
 
-  respond(text: string, body: BodySource, keepsDate = false): Result {
+  respond(text: string, body: BodySource | Buffer, keepsDate = false): Result {
     const { request, route } = this;
     if (request.isGone || request.finished) {
-      body.close();
+      closeBody(body);
       return DONE;
     }
-    const { responseHead: head, flow } = request.context;
+    this.responseHead = text;
+    if (request.upstreamTrace !== undefined) this.attempts = request.upstreamTrace.attempts;
+    request.upstreamTrace = this;
+    if (!route.storedHeads.adopt(request, route, text, keepsDate)) {
+      const status = this.#adopt(text, body, keepsDate);
+      if (status !== DONE) return status;
+    }
+    const { flow } = request.context;
+    if (Buffer.isBuffer(body)) flow.sendStored(request, body);
+    else flow.sendFrom(request, body);
+    return DONE;
+  }
+
+  /** Reads the head, and makes it that of the response. @returns DONE, or the status of a failure */
+  #adopt(text: string, body: BodySource | Buffer, keepsDate: boolean): Result {
+    const { request, route } = this;
+    const { responseHead: head } = request.context;
     if (parseResponseHead(head, text) !== 0 || head.interim) {
-      body.close();
+      closeBody(body);
       throw new TypeError(`the head that a module responds with is none: ${head.reason}`);
     }
-    this.responseHead = text;
-    request.upstreamTrace = new StoredTrace(request.upstreamTrace?.attempts ?? [], this);
     route.fields.read(head);
     accelSettings(this, head);
+    route.storedHeads.remember(route, head);
     if (!adoptHead(request, route, head)) {
-      body.close();
+      closeBody(body);
       return 500;
     }
     const date = keepsDate && !route.passesDate ? route.fields.line(head, MemberField.Date) : '';
@@ -76,29 +94,16 @@ export class ModuleCall implements MemberCall {
       request.response.appendLines(date);
       request.ownFields &= ~OwnField.Date;
     }
-    flow.sendFrom(request, body);
     return DONE;
   }
 
   leave(): void {}
 }
 
-/** The trace of a response that no member has sent now: its fields, and the attempts before it. */
-class StoredTrace implements UpstreamTrace {
-  readonly responseTrailers = '';
-  readonly url = undefined;
+const NO_ATTEMPTS: readonly AttemptFacts[] = [];
 
-  constructor(
-    readonly attempts: readonly AttemptFacts[],
-    private readonly call: ModuleCall,
-  ) {}
-
-  get responseHead(): string {
-    return this.call.responseHead;
-  }
-  get expires(): number | undefined {
-    return this.call.expires;
-  }
+function closeBody(body: BodySource | Buffer): void {
+  if (!Buffer.isBuffer(body)) body.close();
 }
 
 /**

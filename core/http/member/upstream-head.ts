@@ -10,7 +10,7 @@ import type { HeaderList } from '../request/header-list.js';
 import type { Request } from '../request/request.js';
 
 /** Offset of the status in a head: after `HTTP/1.1 `. */
-const STATUS_AT = 9;
+export const STATUS_AT = 9;
 
 /**
  * Makes the head of a member's response that of the request's response: status, fields, Location as proxy_redirect wants it.

@@ -1,6 +1,6 @@
 import type { RequestFlow } from '../request/client-stream.js';
 import { sendWhole } from '../response/response.js';
-import { SourceResponse } from '../response/source-response.js';
+import { dropForeignDate, SourceResponse } from '../response/source-response.js';
 import { StreamedResponse } from '../response/streamed-response.js';
 import { Delay } from './delay.js';
 import { respondWithStatus } from './error-response.js';
@@ -13,6 +13,10 @@ export const requestFlow: RequestFlow = {
   send: sendWhole,
   respond: (request) => new StreamedResponse(request).start(),
   sendFrom: (request, source) => new SourceResponse(request, source).start(),
+  sendStored: (request, body) => {
+    dropForeignDate(request);
+    sendWhole(request, body, undefined);
+  },
   subrequest: startSubrequest,
   openSubrequest,
   enterLocation,

@@ -153,6 +153,8 @@ export interface RequestFlow {
   enterNamedLocation(request: Request, name: string): void;
   respond(request: Request): ResponseBody;
   sendFrom(request: Request, source: BodySource): void;
+  /** The same for a body that is there as a whole. */
+  sendStored(request: Request, body: Buffer): void;
   subrequest(request: Request, uri: string, options: SubrequestOptions): Promise<Subrequest>;
   openSubrequest(request: Request, uri: string, options: SubrequestOptions): Promise<OpenSubrequest>;
   /** Runs the rest of a content handler that had to wait, and does with its result what the phase does. */

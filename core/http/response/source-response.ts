@@ -56,7 +56,7 @@ export class SourceResponse implements RequestOwner, Lender {
     }
     request.owner = this;
     request.response.length = source.length;
-    if (request.errorStatus !== 0 && !isOfFile(request.errorStatus)) request.response.lastModified = '';
+    dropForeignDate(request);
     if (!startResponse(request, true)) {
       this.#close();
       request.owner = undefined;
@@ -271,6 +271,6 @@ export class SourceResponse implements RequestOwner, Lender {
 }
 
 /** A file that is sent with another status is the page of an error: its date is not that of what the client asked for (nginx). */
-function isOfFile(status: number): boolean {
-  return status === 200 || status === 206 || status === 304;
+export function dropForeignDate({ errorStatus, response }: Request): void {
+  if (errorStatus !== 0 && errorStatus !== 200 && errorStatus !== 206 && errorStatus !== 304) response.lastModified = '';
 }
