@@ -1,6 +1,7 @@
 import { errorAt } from '../config/errors.js';
 import type { ModuleDeclaration } from '../contract/manifest.js';
 import type { Directive } from '../contract/tree.js';
+import { HandlerModuleList } from './handler-modules.js';
 
 /** Of a part that a manifest gives no number. */
 export const DEFAULT_ORDER = 100;
@@ -24,7 +25,7 @@ type Handlers<P extends string, H, L> = { readonly [phase in P]?: H } & { readon
  */
 export class HandlerSet<P extends string, H, L> {
   /** Which module each of them came from: for the log. */
-  readonly modules = new Map<unknown, string>();
+  readonly modules = new HandlerModuleList();
   /** By the index of the phase. */
   readonly #phases: (OrderedHandler<H>[] | undefined)[] = [];
   readonly #log: OrderedHandler<L>[] = [];
@@ -52,7 +53,7 @@ export class HandlerSet<P extends string, H, L> {
    * @throws ConfigError when a second module claims the content of the block
    */
   protected collect(manifest: Manifest, handlers: Handlers<P, H, L>, place: number, directive: Directive | undefined): void {
-    for (const run of Object.values(handlers)) this.modules.set(run, manifest.name);
+    for (const run of Object.values(handlers)) if (typeof run === 'function') this.modules.add(run, manifest.name);
     for (const [at, phase] of this.phases.entries()) {
       const run = handlers[phase];
       if (run !== undefined) (this.#phases[at] ??= []).push({ order: orderOf(manifest, phase), place, run });

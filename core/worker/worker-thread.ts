@@ -8,7 +8,6 @@ import { findInstallation } from '../kernel/installation.js';
 import { Instance } from '../kernel/instance.js';
 import type { RetiredModules } from '../kernel/instance-options.js';
 import { moduleCode } from '../kernel/module-code.js';
-import { releaseAfterStart } from '../kernel/release-memory.js';
 import type { ErrorLog } from '../log/error-log.js';
 import type { AppendedLogFiles } from '../log/log-files.js';
 import { ControlListeners } from '../net/control-listeners.js';
@@ -108,7 +107,6 @@ export class WorkerThread {
   /** Changes go on while the modules start; sockets are opened in a turn of their own. */
   async #serve(): Promise<void> {
     await this.#instance.start();
-    releaseAfterStart();
     const opened = this.#turn.then(() => (this.#leaving ? undefined : this.#assembly.open()));
     this.#turn = opened.catch(() => undefined);
     await opened;

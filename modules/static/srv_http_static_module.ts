@@ -143,6 +143,8 @@ export class Static {
   readonly #roots: Roots;
   readonly #dates = new HttpDates();
   readonly #caches = new WeakMap<Directive, OpenFileCache>();
+  /** By settings: handlers of the blocks that have none of these directives themselves, and in which files are found in the same way. */
+  readonly #shared = new WeakMap<StaticScope['conf'], HttpHandlers>();
 
   constructor(
     private readonly log: Log,
@@ -160,6 +162,17 @@ export class Static {
 
   compile(scope: StaticScope): HttpHandlers {
     assertOneRoot(scope);
+    const { conf } = scope;
+    // An open cache belongs to one block, and the others depend on more than the settings of this module.
+    const isShared = conf.try_files === undefined && conf.open_file_cache.off && !conf.autoindex;
+    const known = isShared ? this.#shared.get(conf) : undefined;
+    if (known !== undefined) return known;
+    const handlers = this.#handlers(scope);
+    if (isShared) this.#shared.set(conf, handlers);
+    return handlers;
+  }
+
+  #handlers(scope: StaticScope): HttpHandlers {
     const { conf } = scope;
     const root = this.#roots.of(scope);
     const access = this.#access(scope);

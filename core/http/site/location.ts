@@ -1,3 +1,4 @@
+import type { HandlerModules } from '../../run/handler-modules.js';
 import type { ExplainHandler } from '../../contract/explain.js';
 import type { Handler, HttpHandlers, Scope, Template } from '../../contract/http.js';
 import type { Directive } from '../../contract/tree.js';
@@ -117,7 +118,7 @@ export interface Location {
   readonly attemptHandlers: readonly NonNullable<HttpHandlers['memberAttempt']>[];
   readonly logHandlers: readonly NonNullable<HttpHandlers['log']>[];
   /** Which module a handler came from. */
-  readonly modules: ReadonlyMap<unknown, string>;
+  readonly modules: HandlerModules;
   /** What tells of a handler instead of running it. Empty in workers. */
   readonly explainers: ReadonlyMap<unknown, ExplainHandler>;
   readonly nested: LocationTable;

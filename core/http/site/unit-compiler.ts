@@ -159,7 +159,7 @@ export class UnitCompiler {
       callFailureHandlers: handlers.callFailureHandlers,
       attemptHandlers: handlers.attemptHandlers,
       logHandlers: handlers.logHandlers,
-      modules: whole === undefined ? handlers.modules : new Map([...whole.modules, ...handlers.modules]),
+      modules: whole === undefined ? handlers.modules : handlers.modules.within(whole.modules),
       explainers: whole === undefined ? handlers.explainers : new Map([...whole.explainers, ...handlers.explainers]),
       branches: undefined,
       limitExcept: undefined,

@@ -1,3 +1,4 @@
+import type { HandlerModules } from '../../run/handler-modules.js';
 import type { ExplainHandler } from '../../contract/explain.js';
 import type { Scope } from '../../contract/http.js';
 import type { HeadLimits } from '../../net/http1/message-head.js';
@@ -40,7 +41,7 @@ export interface VirtualServer {
   /** post_read and server_rewrite. */
   readonly steps: Steps;
   /** Which module a handler of them came from. */
-  readonly modules: ReadonlyMap<unknown, string>;
+  readonly modules: HandlerModules;
   /** As {@link Location.explainers}. */
   readonly explainers: ReadonlyMap<unknown, ExplainHandler>;
   readonly locations: LocationTable;

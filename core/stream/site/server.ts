@@ -1,3 +1,4 @@
+import type { HandlerModules } from '../../run/handler-modules.js';
 import type { StreamHandler, StreamHandlers, StreamScope } from '../../contract/stream.js';
 import type { NameResolver } from '../../net/dns/resolution.js';
 import type { ListenGroup, ListenGroups } from '../../net/listen-groups.js';
@@ -36,7 +37,7 @@ export interface StreamServer extends CompiledServer {
   readonly logHandlers: readonly NonNullable<StreamHandlers['log']>[];
   readonly attemptHandlers: readonly NonNullable<StreamHandlers['memberAttempt']>[];
   /** Which module a handler came from. */
-  readonly modules: ReadonlyMap<unknown, string>;
+  readonly modules: HandlerModules;
   readonly tls: ServerTls | undefined;
 }
 
