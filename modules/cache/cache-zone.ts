@@ -46,6 +46,9 @@ export interface Moment {
 /** Milliseconds. A response from a later future is none that can be called fresh. */
 const CLOCK_STEP = 60_000;
 
+/** Milliseconds since its last use in which a file is still in memory, as good as certainly: it is read without a switch of threads. */
+const RECENT = 60_000;
+
 /** Stored responses of one key that differ by the fields that Vary names. */
 const MOST_VARIANTS = 64;
 
@@ -103,11 +106,13 @@ export class CacheZone {
     this.#totals.add(ALL, 'loaded', 1);
   }
 
-  /** Counts requests for a name. */
+  /** Counts requests for a name. @returns the index about it, with the time of the use before */
   use(name: string, now: number, count = 1): IndexRecord {
-    const use: Use = { now, count, record: undefined };
+    const use: Use = { now, count, before: 0, record: undefined };
     this.#index.update(name, counted, use);
-    return use.record as unknown as IndexRecord;
+    const record = use.record as unknown as IndexRecord;
+    record.used = use.before;
+    return record;
   }
 
   /** Another number than before: a response was stored with the name, or renewed. */
@@ -141,14 +146,14 @@ export class CacheZone {
 
   /**
    * Opens the response stored with a name. Undefined: there is none, or it is that of another key, or was purged; it is stale if it was purged softly.
-   * A promise only if the file is large, or the disk slow.
+   * A promise only if the file is large, was not used for a while, or the disk is slow.
    * @param known from {@link use}
    * @throws (and rejects) Error of the system
    */
   open(name: string, key: string, known = this.#index.get(name)): EntryFile | undefined | Promise<EntryFile | undefined> {
     if (this.isLoaded && (known?.bytes ?? 0) === 0) return undefined;
     const path = filePath(this.path, name);
-    if (known !== undefined && known.bytes > 0 && known.bytes <= FIRST_READ && !this.#waits.isSpent) {
+    if (known !== undefined && known.bytes > 0 && known.bytes <= FIRST_READ && known.used > Date.now() - RECENT && !this.#waits.isSpent) {
       const file = this.#waits.run(EntryFile.openNow, path, name, this.#heads);
       if (file !== 'damaged') return this.#judged(this.#opened(name, key, known, file));
     }
@@ -434,11 +439,13 @@ export class CacheZone {
 interface Use {
   readonly now: number;
   readonly count: number;
+  before: number;
   record: IndexRecord | undefined;
 }
 
 function counted(record: IndexRecord, use: Use): true {
   record.uses += use.count;
+  use.before = record.used;
   record.used = use.now;
   use.record = record;
   return true;
