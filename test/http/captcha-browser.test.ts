@@ -1,6 +1,8 @@
 /** The page of a challenge in a real browser. */
 import type { TestFn } from 'ava';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { tempFolder } from '../harness/temp.js';
 import { createRequire } from 'node:module';
 import { Browser, type Page } from '../harness/browser.js';
 import type { RequestListener } from 'node:http';
@@ -153,6 +155,30 @@ browserTest('chromium: a form with a file field is sent again with its encoding'
   t.regex(text, /name="c"; filename=""/);
 });
 
+browserTest('chromium: files of a form are chosen again before it is sent', async (t) => {
+  const { page, url } = await busyPage('form');
+  const folder = tempFolder(t);
+  writeFileSync(join(folder, 'a.txt'), 'content');
+  const choose = async (selector: string): Promise<void> => {
+    const { root } = (await page.send('DOM.getDocument')) as { root: { nodeId: number } };
+    const { nodeId } = await page.send('DOM.querySelector', { nodeId: root.nodeId, selector });
+    await page.send('DOM.setFileInputFiles', { nodeId, files: [join(folder, 'a.txt')] });
+  };
+  await page.open(`${url}/upload`);
+  await page.until("document.getElementById('send') !== null");
+  await choose('[name=c]');
+  await page.tabTo('send');
+  await page.press('Enter');
+  await page.until("document.getElementById('captcha-resend') !== null && document.readyState === 'complete'");
+  t.regex(String(await page.text()), /Please choose your files again\.[^]*a\.txt/);
+  t.deepEqual((await findings(page))?.violations, []);
+  await choose('#captcha-file-0');
+  await page.value("document.querySelector('#captcha-resend button').focus()");
+  await page.press('Enter');
+  await page.until("document.body.innerText.startsWith('hello')");
+  t.regex(String(await page.text()), /name="a"\s+1 & 2[^]*filename="a\.txt"[^]*content/);
+});
+
 browserTest('chromium: light and dark, names and contrast of all controls', async (t) => {
   const { page, url } = await busyPage('look');
   await page.open(`${url}/image?k=look`);
@@ -178,14 +204,20 @@ browserTest('chromium: light and dark, names and contrast of all controls', asyn
   t.regex(named('heading') ?? '', /you are a person/);
 });
 
+interface Findings {
+  /** Rules that the page follows. */
+  readonly passes: number;
+  readonly violations: readonly string[];
+}
+
 /** Findings of axe-core in a page by its rules for WCAG 2.2 AA. */
-async function findings(page: Page): Promise<unknown> {
+async function findings(page: Page): Promise<Findings | undefined> {
   const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
   await page.send('Runtime.evaluate', { expression: readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8') });
   const expression = `axe.run(document, { runOnly: ${JSON.stringify(tags)} }).then(({ violations, passes }) =>
     ({ passes: passes.length, violations: violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ html }) => html).join(' ')) }))`;
   const { result } = await page.send('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true });
-  return (result as { value?: unknown }).value;
+  return (result as { value?: Findings }).value;
 }
 
 browserTest('chromium: axe-core finds nothing in any state of the page', async (t) => {
@@ -194,7 +226,7 @@ browserTest('chromium: axe-core finds nothing in any state of the page', async (
   const check = async (name: string): Promise<void> => {
     for (const scheme of ['light', 'dark']) {
       await page.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme }] });
-      const { passes, violations } = (await findings(page)) as { readonly passes: number; readonly violations: string[] };
+      const { passes, violations } = (await findings(page))!;
       t.deepEqual(violations, [], `${name}, ${scheme}`);
       t.true(passes > 10, `${name}: axe-core has checked it`);
     }

@@ -1,11 +1,27 @@
 /** Servers of `captcha` with settings of their own: secrets, templates, small zones, rejected configurations. */
+import { once } from 'node:events';
+import { connect, type IncomingHttpHeaders } from 'node:http2';
 import test from 'ava';
+import { selfSigned } from '../harness/certificate.js';
 import { check } from '../harness/check.js';
 import { get } from '../harness/client.js';
 import { shared as sharedScope } from '../harness/scope.js';
 import { startSrv, type Srv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
-import { challenged, cookieOf, hear, jsonChallenge, PAGE, post, SECRET, SOLUTION, statusWith, work } from './captcha-client.js';
+import {
+  challenged,
+  cookieOf,
+  hear,
+  jsonChallenge,
+  PAGE,
+  post,
+  SECRET,
+  solve,
+  SOLUTION,
+  statusWith,
+  work,
+  type JsonChallenge,
+} from './captcha-client.js';
 
 const MODULE = 'load_module modules/srv_http_captcha_module.so;';
 
@@ -14,12 +30,16 @@ const own = (http: string, location = ''): string => `${MODULE} worker_processes
   http { captcha_zone $arg_k zone=c:1m; ${http}
     server { listen 127.0.0.1:%%PORT_web%%; captcha on; captcha_limit_rate c 1; location / { ${location} stub_status; } } }`;
 
+const { key, cert } = selfSigned('localhost');
+
 const small = sharedScope((scope) =>
   startSrv(
     scope,
     own(`captcha_session_zone sessions 32k; captcha_secret '${SECRET}';
     server { listen 127.0.0.1:%%PORT_silent%%; captcha on; captcha_limit_rate c 1; captcha_sound off; location / { stub_status; } }
-    server { listen 127.0.0.1:%%PORT_loud%%; captcha on; captcha_limit_rate c 1; captcha_sound on; captcha_mode image; location / { stub_status; } }`),
+    server { listen 127.0.0.1:%%PORT_loud%%; captcha on; captcha_limit_rate c 1; captcha_sound on; captcha_mode image; location / { stub_status; } }
+    server { listen 127.0.0.1:%%PORT_tls%% ssl; http2 on; ssl_certificate a.pem; ssl_certificate_key a.key; captcha on; captcha_limit_rate c 1; location / { stub_status; } }`),
+    { files: { 'conf/a.pem': cert, 'conf/a.key': key } },
   ),
 );
 
@@ -76,6 +96,32 @@ test('a full session zone drops what was used longest ago, and stays usable', as
   const last = await jsonChallenge(port, '/?k=last');
   t.is((await work(port, last)).status, 200);
   t.is((await work(port, last)).status, 403);
+});
+
+test('HTTP/2 over TLS: challenge, solution, a cookie for TLS alone', async (t) => {
+  const session = connect(`https://127.0.0.1:${(await small()).port('tls')}`, { rejectUnauthorized: false });
+  t.teardown(() => session.destroy());
+  const send = async (fields: Record<string, string>, body = ''): Promise<{ head: IncomingHttpHeaders; body: string }> => {
+    const stream = session.request(fields, { endStream: false });
+    stream.setEncoding('utf8').end(body);
+    const [head] = (await once(stream, 'response')) as [IncomingHttpHeaders];
+    let text = '';
+    for await (const piece of stream) text += String(piece);
+    return { head, body: text };
+  };
+  const path = '/?k=tls';
+  await send({ ':path': path });
+  const over = await send({ ':path': path });
+  t.is(String(over.head[':status']), '429');
+  const { challenge } = JSON.parse(over.body) as { challenge: JsonChallenge };
+  const solution = JSON.stringify({ token: challenge.token, work: solve(challenge.work!) });
+  const right = await send({ ':method': 'POST', ':path': SOLUTION, 'content-type': 'application/json' }, solution);
+  t.is(right.body.trim(), '{"result":"right"}');
+  const [set = ''] = right.head['set-cookie'] ?? [];
+  t.regex(set, /; HttpOnly; SameSite=Lax; Secure$/);
+  const cookie = set.split(';')[0]!;
+  const statuses = await Promise.all(Array.from({ length: 5 }, async () => (await send({ ':path': path, cookie })).head[':status']));
+  t.deepEqual(statuses.map(String), ['200', '200', '200', '200', '200']);
 });
 
 test('captcha_sound on: sounds are worth as much as a picture', async (t) => {
