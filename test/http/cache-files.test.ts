@@ -91,7 +91,7 @@ test('all hits have the same head, whichever is the first of a worker', async (t
     t,
     conf(member.backend.port, 'memory=1m').replace('proxy_cache one;', 'proxy_cache one; proxy_hide_header X-Two;'),
   );
-  const fields = ['X-One:1', 'X-Two:2', 'Last-Modified:Mon, 01 Jan 2024 00:00:00 GMT', 'Content-Type:text/x-one', 'ETag:"1"', 'ETag:"2"'];
+  const fields = ['X-One:1', 'X-Two:2', 'Last-Modified:Mon, 01 Jan 2024 00:00:00 GMT', 'Content-Type:text/x-one', 'ETag:"1"'];
   const path = `/?${fields.map((field) => `f=${encodeURIComponent(field)}`).join('&')}`;
   await until(srv, 'HIT', path);
   const heads = [];
