@@ -4,6 +4,8 @@ import type { ConfigTree } from '../config/tree.js';
 
 /** Directives that differ from node to node. */
 const OWN = new Set(['node_name', 'node']);
+/** Address of a `listen` line that each node has its own of. */
+const OWN_ADDRESS = /\blisten \S+ (?:[^;{}]* )?node=/g;
 const DIGITS = 16;
 
 /** Digests of the files of a configuration by the name of directives of the main level: where files of two nodes differ. */
@@ -13,7 +15,7 @@ export function fileDigests(tree: ConfigTree): Readonly<Record<string, string>> 
     const { name } = directive;
     if (OWN.has(name)) continue;
     const hash = hashes.get(name) ?? createHash('sha256');
-    hashes.set(name, hash.update(exactDirective(directive)));
+    hashes.set(name, hash.update(exactDirective(directive).replaceAll(OWN_ADDRESS, 'listen node=')));
   }
   return Object.fromEntries([...hashes].map(([name, hash]) => [name, hash.digest('hex').slice(0, DIGITS)]));
 }

@@ -5,7 +5,7 @@ import { EntryNotKept, LogConflict, type CommitLog, type LogEntry, type LogVersi
 const MOST_CONFLICTS = 16;
 /** An entry that cannot be applied is tried again after this time, which doubles up to the longest. Milliseconds. */
 const RETRY_MS = 1000;
-const LONGEST_RETRY_MS = 60_000;
+const LONGEST_RETRY_MS = 15_000;
 
 /** Where a node is in the order of changes. */
 export interface NodeStatus {

@@ -75,7 +75,7 @@ interface Dialect {
   readonly hint: string;
 }
 
-const SOCKET_HINT = 'proxy_protocol, backlog=number, ipv6only=on|off, so_keepalive=on|off, mode=0660';
+const SOCKET_HINT = 'proxy_protocol, backlog=number, ipv6only=on|off, so_keepalive=on|off, mode=0660, node=name';
 
 const HTTP: Dialect = {
   defaultPort: '80',
@@ -172,6 +172,15 @@ function defaultParameters(): Parameters {
   };
 }
 
+/** `node=NAME`: the address is that of one node of a cluster; the others have the same line, by this name, with addresses of their own. */
+const NODE = 'node';
+const NODE_LABEL = /^[\w.-]+$/;
+
+/** How a line is known in the configuration of all nodes: by its address, or by the name that `node=` gives it. */
+export function listenIdentity([address = '', ...parameters]: readonly string[]): string {
+  return parameters.find((parameter) => parameter.startsWith(`${NODE}=`)) ?? address;
+}
+
 function applyParameter(parameter: string, options: Parameters, dialect: Dialect): void {
   if (parameter === 'default_server' || parameter === 'default') options.defaultServer = true;
   else if (parameter === 'ssl') options.secure = true;
@@ -179,6 +188,7 @@ function applyParameter(parameter: string, options: Parameters, dialect: Dialect
   else if (Object.hasOwn(dialect.words, parameter)) dialect.words[parameter]?.(options);
   else {
     const [, key = '', value = ''] = /^([^=]*)=(.*)$/s.exec(parameter) ?? [];
+    if (key === NODE && NODE_LABEL.test(value)) return;
     const option = Object.hasOwn(SOCKET_OPTIONS, key) ? SOCKET_OPTIONS[key] : undefined;
     if (option === undefined && !SOCKET_WORDS.has(parameter)) {
       throw new ArgError(`invalid parameter "${parameter}"`, dialect.hint);

@@ -11,6 +11,8 @@ export interface NodeOptions extends SrvOptions {
   readonly stream?: string;
   /** The server of the data plane on port `web`. */
   readonly server?: string;
+  /** Parameters of its `listen` line. */
+  readonly listen?: string;
   /** Inside the location of the API. */
   readonly api?: string;
   /** Inside the `http` block of the control plane. */
@@ -73,7 +75,14 @@ export class Node {
 
 const PROXY = 'location / { proxy_pass http://demo; }';
 
-export function nodeConf({ http = upstreams('demo'), stream = '', server = PROXY, workers = 2, main = '' }: NodeOptions = {}): string {
+export function nodeConf({
+  http = upstreams('demo'),
+  stream = '',
+  server = PROXY,
+  listen = '',
+  workers = 2,
+  main = '',
+}: NodeOptions = {}): string {
   return `
     worker_processes ${workers};
     error_log logs/error.log notice;
@@ -85,7 +94,7 @@ export function nodeConf({ http = upstreams('demo'), stream = '', server = PROXY
     events {}
     http {
       ${http}
-      server { listen 127.0.0.1:%%PORT_web%%; ${server} }
+      server { listen 127.0.0.1:%%PORT_web%% ${listen}; ${server} }
     }
     ${stream === '' ? '' : `stream { ${stream} }`}`;
 }

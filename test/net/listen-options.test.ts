@@ -1,5 +1,5 @@
 import test from 'ava';
-import { parseListen } from '../../core/net/listen-options.js';
+import { listenIdentity, parseListen } from '../../core/net/listen-options.js';
 
 const addresses = (target: string): string[] => parseListen([target], (path) => path).map(({ address }) => address);
 
@@ -21,4 +21,12 @@ test('a unix socket may have permissions of its own', (t) => {
     t.throws(() => parse('unix:/run/x', `mode=${mode}`), { message: `invalid mode "mode=${mode}"` });
   t.throws(() => parse('80', 'mode=0660'), { message: '"mode" is for unix sockets, not for "80"' });
   t.throws(() => parse(`unix:/${'a'.repeat(95)}/x`, 'mode=0660'), { message: /^too long path in the unix domain socket in "unix:/ });
+});
+
+test('the address of one node has a name for the other ones', (t) => {
+  t.is(parse('127.0.0.1:81', 'node=web')[0]?.address, '127.0.0.1:81');
+  t.is(parse('127.0.0.1:81', 'node=web')[0]?.setsSocket, false);
+  t.is(listenIdentity(['127.0.0.1:81', 'ssl', 'node=web']), listenIdentity(['127.0.0.1:82', 'node=web']));
+  t.not(listenIdentity(['127.0.0.1:81']), listenIdentity(['127.0.0.1:82']));
+  t.throws(() => parse('81', 'node='), { message: 'invalid parameter "node="' });
 });

@@ -7,7 +7,7 @@ import { ArgError, directive, type ArgType, type Conf } from '../../contract/spe
 import { temporaryFolder } from '../../toolkit/temporary-folder.js';
 import type { Directive } from '../../contract/tree.js';
 import { listenAddress } from '../../net/listen-address.js';
-import { listenParameter } from '../../net/listen-options.js';
+import { listenIdentity, listenParameter } from '../../net/listen-options.js';
 import { acceptedDirectives } from './accepted-directives.js';
 import { http2Directives } from './http2-directives.js';
 import { serverName } from '../../net/server-names.js';
@@ -20,7 +20,7 @@ const groupsInArguments = ({ args }: Directive): readonly string[] => args.flatM
 function serverIdentity(server: Directive): string {
   const lines: string[] = [];
   for (const child of server.block ?? []) {
-    if (child.name === 'listen') lines.push(`listen ${child.args[0]?.text ?? ''}`);
+    if (child.name === 'listen') lines.push(`listen ${listenIdentity(child.args.map(({ text }) => text))}`);
     else if (child.name === 'server_name') lines.push(`server_name ${words(child)}`);
   }
   return lines.sort().join('; ');
@@ -79,7 +79,7 @@ export const coreDirectives = {
     args: { address: listenAddress, parameters: rest(listenParameter, 0) },
     many: true,
     inherit: 'none',
-    doc: 'Address and port of the server. A unix socket may have permissions of its own, which it has before anybody can connect: `mode=0660`.',
+    doc: 'Address and port of the server. A unix socket may have permissions of its own, which it has before anybody can connect: `mode=0660`. With `node=name` other nodes of a cluster have the same line, with addresses of their own.',
   }),
   server_name: directive({
     in: ['server'],

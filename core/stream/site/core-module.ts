@@ -5,7 +5,7 @@ import { resolverDirectives } from '../../toolkit/resolver.js';
 import { directive, type Conf } from '../../contract/spec.js';
 import type { Directive } from '../../contract/tree.js';
 import { streamListenAddress } from '../../net/listen-address.js';
-import { streamListenParameter } from '../../net/listen-options.js';
+import { listenIdentity, streamListenParameter } from '../../net/listen-options.js';
 import { serverName } from '../../net/server-names.js';
 
 /** Identity of a server in two configurations: its addresses and names. */
@@ -13,7 +13,7 @@ function serverIdentity(server: Directive): string {
   const lines: string[] = [];
   for (const { name, args } of server.block ?? []) {
     const words = args.map(({ text }) => text);
-    if (name === 'listen') lines.push(`listen ${words[0] ?? ''}${words.includes('udp') ? ' udp' : ''}`);
+    if (name === 'listen') lines.push(`listen ${listenIdentity(words)}${words.includes('udp') ? ' udp' : ''}`);
     else if (name === 'server_name') lines.push(`server_name ${words.join(' ')}`);
   }
   return lines.sort().join('; ');
