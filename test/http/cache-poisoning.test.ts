@@ -1,4 +1,5 @@
 /** Requests that try to store a response for others, or to fill the cache: docs/cache.md has the table. */
+import { hash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import test from 'ava';
 import { exchange, get, type HttpResponse, type RequestOptions } from '../harness/client.js';
@@ -21,12 +22,22 @@ const start = shared(async (scope): Promise<Setup> => {
     `worker_processes 1; error_log logs/error.log info; events {}
     http {
       proxy_cache_path cache keys_zone=one:1m; proxy_cache_path vary keys_zone=vary:1m;
+      proxy_cache_path flood keys_zone=flood:64k; proxy_cache_path used keys_zone=used:64k;
       map $request_method $is_purge { PURGE 1; default 0; }
       upstream members { server 127.0.0.1:${member.backend.port}; }
       server { listen 127.0.0.1:%%PORT_web%%; proxy_cache one; proxy_cache_valid any 1h;
         add_header X-Cache $upstream_cache_status always;
         location / { proxy_pass http://members; }
         location /vary { proxy_cache vary; proxy_pass http://members; }
+        location /user { proxy_pass http://members; }
+        location /user/rules { proxy_cache_rules rfc9111; proxy_pass http://members; }
+        location /user/own { proxy_no_cache $http_authorization; proxy_cache_bypass $http_authorization; proxy_pass http://members; }
+        location ~ [.]css$ { proxy_pass http://members; }
+        location /account { proxy_cache off; proxy_pass http://members; }
+        location /flood { proxy_cache flood; proxy_pass http://members; }
+        location /used { proxy_cache used; proxy_cache_min_uses 2; proxy_pass http://members; }
+        location /heads { proxy_cache_convert_head off; proxy_cache_key $request_method$uri; proxy_pass http://members; }
+        location /digest { proxy_cache_key $arg_k; proxy_pass http://members; }
         location /safe { proxy_set_header X-Forwarded-Host ""; proxy_pass http://members; }
         location /host { proxy_set_header Host $host; proxy_cache_key $host$request_uri; proxy_pass http://members; }
         location /inner/ { internal; proxy_pass http://members; }
@@ -198,4 +209,62 @@ test('a flood of variants: a key has a bounded number of them, and goes on to be
     if ((await ask(path, { headers: { 'Accept-Language': `x-${n}`, 'X-N': '1' } })).headers['x-cache'] === 'HIT') hits++;
   t.true(hits <= 65, String(hits));
   t.true(readdirSync(srv.path('vary')).length > 65, 'unreachable ones go when they are unused');
+});
+
+test('a flood of keys: the ones used longest ago go, and with min_uses one that is used once is not stored', async (t) => {
+  const { srv, ask, until } = await start();
+  const stored = (folder: string): number => readdirSync(srv.path(folder)).length;
+  await until('HIT', '/flood/favourite');
+  for (let n = 0; n < 1000; n += 40) {
+    await Promise.all(Array.from({ length: 40 }, (_, at) => ask(`/flood/${n + at}`)));
+    t.is((await ask('/flood/favourite')).headers['x-cache'], 'HIT', String(n));
+  }
+  await waitFor('fewer files', () => stored('flood') < 700);
+  await until('HIT', '/used/favourite');
+  for (let n = 0; n < 100; n++) await ask(`/used/${n}`);
+  t.true(stored('used') < 10, String(stored('used')));
+});
+
+test('responses to requests with Authorization: stored as in nginx, unless the rules or the configuration say otherwise', async (t) => {
+  const { ask, until } = await start();
+  const options = { headers: { Authorization: 'Basic YTpi' } };
+  await until('HIT', '/user/a', options);
+  t.is((await ask('/user/a')).headers['x-cache'], 'HIT', 'for others too');
+  t.not((await ask('/user/private?f=Cache-Control:private', options)).headers['x-cache'], 'HIT');
+  t.is((await ask('/user/private?f=Cache-Control:private')).headers['x-cache'], 'MISS');
+  for (const path of ['/user/rules', '/user/own']) {
+    for (let i = 0; i < 3; i++) t.not((await ask(path, options)).headers['x-cache'], 'HIT');
+    t.is((await ask(path)).headers['x-cache'], 'MISS', path);
+    await until('HIT', path);
+  }
+  t.is((await ask('/user/own', options)).headers['x-cache'], 'BYPASS');
+});
+
+test('a path with another ending than that of the page: stored where its location says so, unless the member forbids it', async (t) => {
+  const { ask, until } = await start();
+  for (const path of ['/account/x.css', '/account%2fx.css', '/account;x.css', '/account/..%2faccount/x.css']) {
+    for (let i = 0; i < 3; i++) t.is((await ask(`${path}?f=Cache-Control:private`)).headers['x-cache'], 'MISS', path);
+  }
+  for (let i = 0; i < 3; i++) t.is((await ask('/account')).headers['x-cache'], undefined);
+  await until('HIT', '/account/y.css');
+  t.is((await ask('/account')).headers['x-cache'], undefined, 'the page itself is not taken from there');
+});
+
+test('HEAD that is passed on as it is never stores a response for GET, with the method in the key', async (t) => {
+  const { ask, until } = await start();
+  await until('HIT', '/heads/a', { method: 'HEAD' });
+  t.is((await ask('/heads/a')).headers['x-cache'], 'MISS');
+  t.regex((await until('HIT', '/heads/a')).body, /^GET \/heads\/a/);
+});
+
+test('keys with the same digest have responses of their own', async (t) => {
+  const { ask, until } = await start();
+  // The MD5 collision of M. Stevens, 2024.
+  const keys = ['A', 'E'].map((letter) => `TEXTCOLLBYfGiJUETHQ4h${letter}cKSMd5zYpgqf1YRDhkmxHkhPWptrkoyz28wnI9V0aHeAuaKnak`);
+  t.is(new Set(keys.map((key) => hash('md5', key))).size, 1);
+  const [one = '', other = ''] = keys.map((key, n) => `/digest/${n}?k=${key}`);
+  t.regex((await until('HIT', one)).body, /^GET \/digest\/0/);
+  t.regex((await ask(other)).body, /^GET \/digest\/1/);
+  t.regex((await until('HIT', other)).body, /^GET \/digest\/1/);
+  t.regex((await ask(one)).body, /^GET \/digest\/0/);
 });
