@@ -9,7 +9,7 @@ import type { TransactionOptions } from './transaction-options.js';
 import type { ChangeInputs } from './participant.js';
 import { WorkerRound } from './worker-round.js';
 
-/** Who brings another file into force. */
+/** Origin of a change that makes another file the configuration. */
 export const RELOAD = 'reload';
 
 /** A change as it goes into the history, under a version of its own. */
@@ -19,7 +19,7 @@ export interface PlannedVersion {
   readonly operations: readonly TreeOperation[];
   /** Request id of the call, or {@link RELOAD}. */
   readonly origin: string;
-  /** Who has made the call; empty: the server itself. */
+  /** The author of the call; empty: the server itself. */
   readonly actor: string;
   /** Why, in the words of the caller; empty: nothing was said. */
   readonly message: string;
@@ -29,13 +29,13 @@ export interface PlannedVersion {
   readonly record: (version: number) => unknown;
   /** As other nodes get it, before it is recorded. */
   readonly content: () => ChangeContent;
-  /** What follows in the master once it is active there. */
+  /** Steps in the master once the change is active there. */
   readonly followUp: () => void;
 }
 
-/** What takes effect at once. */
+/** Versions that take effect together. */
 export interface Plan {
-  /** What all versions come to. */
+  /** Net operations of all versions. */
   readonly operations: readonly TreeOperation[];
   readonly after: ConfigTree;
   readonly time: ChangeTime;
@@ -93,7 +93,7 @@ export class Committer {
   }
 
   /**
-   * @returns the version of the configuration after each of the planned ones, in force in every worker
+   * @returns the version of the configuration after each of the planned ones, active in every worker
    * @throws ConfigErrors, ApiError: nothing has changed; 503 from the last step, when a worker is late: all has
    */
   carryOut(plan: Plan): Promise<readonly number[]> {

@@ -23,8 +23,8 @@ export interface MasterInstance {
   limited?<T>(call: () => T): T;
   /**
    * Validates and compiles without any effect. Exactly one of `commit` and `abort` follows.
-   * @param known rereads: files that directives name may have changed; after: the tree after the operations; isChecked: the modules are those
-   * that the check of the configuration has loaded
+   * @param known rereads: files that directives name may have changed; after: the tree after the operations; isChecked: the check of the configuration
+   * has loaded the modules
    * @throws ConfigErrors
    */
   prepare(

@@ -11,10 +11,10 @@ interface Failure {
   readonly error: unknown;
 }
 
-/** What one worker made of the change. */
+/** Result of the change in one worker. */
 type Outcome = 'ready' | Failure;
 
-/** Workers that may die before they begin to prepare a change which they are the first to be told of. */
+/** Workers that may die before they begin to prepare a change, when they are the first to get it. */
 const CHANCE_DEATHS = 1;
 
 /**
@@ -53,7 +53,7 @@ export class WorkerRound {
 
   /**
    * Finds out with one worker whether the change can be prepared at all.
-   * @param others loses those that have tried
+   * @param others loses the ones that have tried
    * @returns the one that is ready; empty when there are no workers
    */
   async #proven(others: Participant[], prepare: (participant: Participant) => Promise<Outcome>): Promise<readonly Participant[]> {
@@ -64,7 +64,7 @@ export class WorkerRound {
       if (outcome === 'ready') return [participant];
       const { error } = outcome;
       if (!(error instanceof ParticipantGone)) throw this.#refusal([outcome]);
-      // It was told to end, and has just done so.
+      // It was asked to end, and has just done so.
       if (participant.leaving && !error.byChange) continue;
       if (!error.byChange && ++deaths <= CHANCE_DEATHS && others.length > 0) continue;
       const line = error.module === undefined ? '' : this.lineOf(error.module);
@@ -73,7 +73,7 @@ export class WorkerRound {
     }
   }
 
-  /** Puts it in force in those that are ready. @throws ApiError 503 when one is late, see {@link inForceEverywhere} */
+  /** Commits it in the workers that are ready. @throws ApiError 503 when one is late, see {@link inForceEverywhere} */
   async commit(ms: number): Promise<void> {
     await inForceEverywhere(this.#ready, ms, (participant) => participant.commit(this.tx));
   }

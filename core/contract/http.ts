@@ -173,7 +173,7 @@ export interface MemberResponse {
    * the buffers in memory, a longer one in a temporary file.
    */
   store(): StoredResponse;
-  /** Drops the response. The body of the request is there for whoever responds instead. */
+  /** Drops the response. The body of the request remains, for the handler that responds instead. */
   discard(): void;
 }
 
@@ -184,7 +184,7 @@ export interface StoredResponse {
    * response is cut off or the disk fails: the log says so then.
    */
   open(): AsyncIterableIterator<Buffer, undefined>;
-  /** To be called once: no further reader follows, and what those that were opened have passed is freed. */
+  /** To be called once: no further reader follows, and data that all opened ones have passed is freed. */
   release(): void;
 }
 
@@ -256,7 +256,7 @@ export interface ResponseHeaders {
   /** First value, or undefined. `name` in any case. */
   get(name: string): string | undefined;
   /**
-   * All fields, one for each line, in the order in which they are sent; without those that frame the message. They are taken apart for it: that costs more than
+   * All fields, one for each line, in the order in which they are sent; without the fields that frame the message. They are parsed for it: that costs more than
    * {@link get}. Not to be changed meanwhile.
    */
   entries(): Iterable<readonly [name: string, value: string]>;
@@ -265,7 +265,7 @@ export interface ResponseHeaders {
   /** Adds one field line after the existing ones. */
   append(name: string, value: string): void;
   remove(name: string): void;
-  /** Adds a field behind the body, which is sent in chunks over HTTP/1.1. @param value called when the body has ended; empty: no such field */
+  /** Adds a field after the body, which is sent in chunks over HTTP/1.1. @param value called when the body has ended; empty: no such field */
   appendTrailer(name: string, value: () => string): void;
 }
 

@@ -23,10 +23,10 @@ import type { ListenAnnouncements } from './listen-announcements.js';
 import type { SocketSource } from '../net/socket-source.js';
 import type { HelperSocket, HelperStart } from './helper-start.js';
 
-/** What calls may take that are under way when another program takes over. Milliseconds. */
+/** Milliseconds that calls may take which are under way when another program takes over. */
 const QUIT_MS = 2000;
 
-/** What a helper has of the server that started it. */
+/** The server that started a helper, as the helper sees it. */
 export interface HelperSurroundings {
   readonly announcements: ListenAnnouncements;
   /** Files that the helper may not read. */

@@ -23,7 +23,7 @@ import { ControlServer } from './control-server.js';
 import type { HelperStart } from './helper-start.js';
 import type { HelperSurroundings } from './control-server.js';
 
-/** What a helper process does: runs the module that its `helper` line names. */
+/** A helper process: runs the module that its `helper` line names. */
 export class HelperProcess {
   readonly #installation = findInstallation();
   readonly #files = new AppendedLogFiles();
@@ -93,7 +93,7 @@ export class HelperProcess {
     this.#files.flush();
   }
 
-  /** Something went wrong that nobody expected. */
+  /** Handles an unexpected error. */
   report(kind: string, reason: unknown): void {
     const text = reason instanceof Error ? (reason.stack ?? reason.message) : String(reason);
     this.#log.write('alert', `helper ${this.options.kind}: ${kind}: ${text}`);

@@ -10,10 +10,10 @@ import { readConfiguration, type ConfigurationSource } from './read-configuratio
 import type { RunningModules } from './running-modules.js';
 import { withHints } from './shipped-modules.js';
 
-/** An empty file, or the wrong one, is no configuration: with it a reload would drop everything that is served. */
+/** An empty file, or the wrong one, is rejected: with it a reload would drop everything that is served. */
 const NO_EVENTS = new ConfigError('no "events" section in configuration', undefined, 1, 'add "events { }"');
 
-/** A configuration as it stands in the file, with the modules it asks for. */
+/** A configuration as the file has it, with the modules it asks for. */
 export interface Configuration {
   readonly tree: ConfigTree;
   readonly modules: RunningModules;
@@ -22,8 +22,8 @@ export interface Configuration {
 }
 
 /**
- * Reads a configuration, loads its modules and checks every directive by its spec. What only shows when it is compiled is reported then: a
- * text with errors is not compiled.
+ * Reads a configuration, loads its modules and checks every directive by its spec. Errors that only show when it is compiled are reported
+ * then: a text with errors is not compiled.
  * @throws ConfigErrors with all errors, in the order of the text
  */
 export function checkConfiguration(source: ConfigurationSource, ids: IdSource, instance: Instance): Promise<Configuration> {

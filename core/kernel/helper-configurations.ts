@@ -27,7 +27,7 @@ const OPEN_TO_USERS =
 
 type Around = Pick<InstanceOptions, 'log' | 'prefix' | 'installation' | 'granted'>;
 
-/** What a look at one `helper` line found. */
+/** Findings about one `helper` line. */
 interface Checked {
   readonly errors: readonly ConfigError[];
   /** Every file of its configuration. */
@@ -136,7 +136,7 @@ function* partnersIn(modules: ModuleSet): Generator<Partner> {
   }
 }
 
-/** A call of such a module is 501: everything else works, so it is no error. */
+/** A call of such a module is 501: everything else works, so it is not an error. */
 function loneText({ name, line, dataModule }: Partner): string {
   const place = line === undefined ? '' : ` in ${line.source.file}:${line.source.line}`;
   return `calls of "${name}" will fail, because the data plane lacks a module: add "load_module modules/${dataModule}.so;" to its configuration${place}`;

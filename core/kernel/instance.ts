@@ -262,8 +262,8 @@ export class Instance {
   }
 
   /**
-   * The modules that a configuration asks for, the ones at work kept. Errors are those of modules that cannot be loaded: the rest is there,
-   * so that a configuration can be checked with it.
+   * The modules that a configuration asks for, the ones at work kept. Errors are about modules that cannot be loaded: the result has the
+   * others, so that a configuration can be checked with them.
    * @param wanted their versions; absent: if the lines are the same, the current ones, else the versions of the files now
    */
   async modulesFor(tree: Tree, wanted?: ModulePlan): Promise<RunningModulesLoad> {

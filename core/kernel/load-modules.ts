@@ -114,7 +114,7 @@ function unplanned(name: string, { prefix, installation }: ModuleSource): readon
   return filesOf(name, prefix, installation).map((file) => ({ file, version: 0 }));
 }
 
-/** Adds the modules that a pattern matches, those of the other plane and those that are loaded already excepted; what others need goes first. */
+/** Adds the modules that a pattern matches, except modules of the other plane and loaded ones; modules that others need go first. */
 function addMatching(set: ModuleSet, modules: readonly LoadedModule[], line: Directive): void {
   let waiting = modules.filter((module) => set.fits(module) && !set.has(module.name));
   while (waiting.length > 0) {

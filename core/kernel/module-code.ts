@@ -32,7 +32,7 @@ export class ModuleCode {
   readonly #files = new Map<string, LoadedFile & { readonly imports: Map<string, string> }>();
   /** Files of modules, what these import by a relative path, and so on: a new version of the module has new ones of these. */
   readonly #own = new Set<string>();
-  /** What is loaded once: packages that those import, and CommonJS, of which Node.js finds what it has loaded by the path alone. */
+  /** Code that is loaded once: packages that those import, and CommonJS, of which Node.js finds what it has loaded by the path alone. */
   readonly #once = new Set<string>();
   /** Versions of modules that were imported without an error, oldest first. */
   readonly #versions = new Map<string, number[]>();
@@ -56,7 +56,7 @@ export class ModuleCode {
     return this.#own.size === 0 ? 0 : ++this.#last;
   }
 
-  /** What another thread has loaded. */
+  /** Takes over what another thread has loaded. */
   adopt(files: LoadedFiles): void {
     for (const [url, { imports, ...file }] of files) this.#files.set(url, { ...file, imports: new Map(imports) });
   }
@@ -127,7 +127,7 @@ export class ModuleCode {
     return versions.find((version) => [...this.#urlsOf({ file, version })].every((url) => !this.#hasChanged(url)));
   }
 
-  /** Files that are loaded once, and have other bytes now. What is not there any more has not changed. */
+  /** Files that are loaded once, and have other bytes now. A missing file has not changed. */
   get outdated(): string[] {
     const once = [...this.#files.keys()].filter((url) => !this.#own.has(url));
     return once.filter((url) => isFile(url) && this.#hasChanged(url)).map((url) => fileURLToPath(url));
@@ -138,7 +138,7 @@ export class ModuleCode {
     return loaded === undefined || !isFile(url) || !readFileSync(fileURLToPath(url)).equals(loaded.source);
   }
 
-  /** The file of a module, and those that it imports by a relative path, and so on. */
+  /** The file of a module, and the files that it imports by a relative path, and so on. */
   #urlsOf(code: CodeVersion): Set<string> {
     const urls = new Set([versionUrl(code)]);
     for (const url of urls) for (const imported of this.#files.get(url)?.imports.values() ?? []) urls.add(imported);

@@ -26,7 +26,7 @@ export interface LoadedModule extends CodeVersion {
   readonly isShipped: boolean;
 }
 
-/** What modules export, by their name. */
+/** Exports of modules, by name. */
 type ExportsByModule = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 /**
@@ -38,7 +38,7 @@ export async function bundledModules({ program }: Installation): Promise<Exports
   return existsSync(file) ? ((await import(pathToFileURL(file).href)) as ExportsByModule) : {};
 }
 
-/** What Node.js says where a package.json above the file makes it CommonJS. */
+/** Message of Node.js where a package.json above the file makes it CommonJS. */
 const NOT_READ_AS_MODULE = /^(?:Cannot use import statement outside a module|Unexpected token 'export')$/;
 
 /** Errors of an import that does not exist, of Node.js and of `plugin-resolution.ts`. */
@@ -93,7 +93,7 @@ export function moduleOf(
 ): LoadedModule {
   const found = chosen(file, exported, plane);
   const declaration = declarationOf(found) as ModuleDeclaration;
-  // Whoever made the file may have used another version of these types.
+  // The file may have been made with another version of these types.
   const { name, api } = (declaration.manifest ?? {}) as { name?: unknown; api?: unknown };
   if (typeof name !== 'string' || name === '') {
     const hint = `the decorator is given a manifest: { name: '${basename(file, extname(file))}', api: ${API_VERSION} }`;

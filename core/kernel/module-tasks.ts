@@ -7,7 +7,7 @@ import { stackOf } from '../contract/thrown.js';
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
 /**
- * The timers and the background work of one module, from just before its `start` until it stops. What is asked for earlier begins after its
+ * The timers and the background work of one module, from just before its `start` until it stops. Work that is asked for earlier begins after its
  * `start`: hooks such as `health` are called before, for a configuration that may be rejected.
  */
 export class ModuleTasks extends Tasks {
@@ -15,7 +15,7 @@ export class ModuleTasks extends Tasks {
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #working = new Set<Promise<void>>();
   readonly #repeated = new Set<Task>();
-  /** What was asked for before the module was started. */
+  /** Work that was asked for before the module was started. */
   #early = new Set<() => void>();
   #state: 'early' | 'open' | 'closed' = 'early';
 
@@ -133,7 +133,7 @@ export class ModuleTasks extends Tasks {
   /** Never rejects: what the work throws is logged. */
   async #work(work: TaskWork): Promise<void> {
     const working = this.#attempt(work).catch((error: unknown) => {
-      // The end of the module ends what waits for something, and that is no failure.
+      // The end of the module ends everything that waits, which is not a failure.
       if (this.signal.aborted) return;
       this.log.write('error', `module "${this.name}": task failed: ${stackOf(error)}`);
     });

@@ -1,7 +1,7 @@
 /**
  * Importing this file makes `srv/module/*.js` and `srv/toolkit/*.js` mean the running program's own contract in this thread, wherever the importing module
- * lies, and retains the code of modules ({@link moduleCode}). Services are found by the identity of their abstract class: a plugin that brought a second copy of them along would ask for
- * services nobody has registered.
+ * is, and retains the code of modules ({@link moduleCode}). Services are found by the identity of their abstract class: a plugin that brought a second copy of them along would ask for
+ * services that are not registered.
  */
 import { existsSync, globSync } from 'node:fs';
 import { registerHooks, setSourceMapsSupport } from 'node:module';
@@ -11,7 +11,7 @@ import type { LoadedFile } from '../config/module-share.js';
 import { nearest } from '../contract/suggest.js';
 import { moduleCode, versionOfUrl } from './module-code.js';
 
-/** What a name of the contract begins with, and the folder of the program that it means. */
+/** Prefixes of names of the contract, and the folders of the program that they mean. */
 const CONTRACT: readonly (readonly [prefix: string, folder: string])[] = [
   ['srv/module/', resolve(import.meta.dirname, '../contract')],
   ['srv/toolkit/', resolve(import.meta.dirname, '../toolkit')],

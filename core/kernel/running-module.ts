@@ -25,7 +25,7 @@ export interface RunningModule extends ModuleInForce, CodeVersion {
   readonly needs: ReadonlyMap<string, object>;
 }
 
-/** What a module is made in. */
+/** Surroundings in which a module is created. */
 export interface ModuleSurroundings {
   readonly services: Services;
   readonly role: ServerInfo['role'];
@@ -51,7 +51,7 @@ export function runModule(
   { services, role, log, callLimit, resourceLimit, guard, onCall }: ModuleSurroundings,
 ): RunningModule {
   const { name, file, version, declaration, class: moduleClass } = module;
-  // The master ends a worker that hangs. Nobody can end the main thread.
+  // The master ends a worker that hangs. The main thread cannot be ended.
   const limited: LimitedCall = role === 'worker' ? announced(name, onCall) : module.isShipped ? (call) => call() : callLimit.run;
   const { own, tasks, belongings } = ownServices(module, { services, log, limited });
   const needs = new Map<string, object>();

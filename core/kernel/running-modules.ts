@@ -70,7 +70,7 @@ export class RunningModules implements ModulesInForce {
     const conflicts = new ModuleConflicts();
     const services = this.#services;
     const order = new ModuleOrder(Array.from(set, ({ declaration }) => declaration.manifest));
-    // What a worker loads the master has checked, and what comes with srv the tests have.
+    // The master has checked the modules that a worker loads, and the tests the modules of srv.
     const foreign = role === 'worker' ? [] : Array.from(set).filter(({ isShipped }) => !isShipped);
     function* declarationErrors(running: RunningModule): ManifestErrors {
       const { instance, declaration } = running;
@@ -159,7 +159,7 @@ function ranked(module: RunningModule, phases: ModuleDeclaration['manifest']['ph
   return { ...module, declaration: { kind, manifest: { ...manifest, ...(phases && { phases }) } } };
 }
 
-/** Does a step with each module, and tells of those that it failed for. */
+/** Does a step with each module, and reports each failure. */
 function errorsOf(step: (module: LoadedModule) => void, modules: Iterable<LoadedModule>, set: ModuleSet, log: Log): ConfigError[] {
   return [...modules].flatMap((module) => {
     try {

@@ -36,7 +36,7 @@ export async function settingErrors(set: ModuleSet, installation: Installation, 
 }
 
 /**
- * Tells the registry which directives the modules would bring that come with the program and are not loaded, so that an unknown directive
+ * Registers the directives that the modules of the program would bring which are not loaded, so that an unknown directive
  * has the line to add as its hint. Imports all of them: only called when something is unknown already.
  */
 async function registerShippedModules(set: ModuleSet, installation: Installation): Promise<void> {

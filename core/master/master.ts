@@ -166,7 +166,7 @@ export class Master {
     return this.#instance.settings.main;
   }
 
-  /** It was told to end. */
+  /** True after a signal to end. */
   get ending(): boolean {
     return this.#ending !== 'no';
   }
@@ -193,7 +193,7 @@ export class Master {
   }
 
   /**
-   * Brings the server up: resolves when every listener is open and the pid file is there.
+   * Brings the server up: resolves when every listener is open and the pid file is written.
    * @param parsed the configuration as it was read
    * @throws ConfigErrors, or what else kept it from starting; {@link stop} cleans up then
    */
@@ -219,7 +219,7 @@ export class Master {
       await this.options.parent?.releaseWorkers(this.#workers.size);
       await this.options.takesOver?.();
     }
-    // Whoever has asked for an upgrade finds this process from then on. If it cannot be written, the server before goes on.
+    // The one who has asked for an upgrade finds this process from then on. If it cannot be written, the server before goes on.
     await this.#identity.follow(this.main.pid);
     this.#running = true;
     await this.#takeover?.serving();
@@ -249,7 +249,7 @@ export class Master {
     return this.#instance.modules.optionalService(Redis)?.changes;
   }
 
-  /** Brings the configuration file into force as it is now. If it cannot, everything stays as it was and the reasons are logged. */
+  /** Applies the configuration file as it is now. If it cannot, everything stays as it was and the reasons are logged. */
   reload(): Promise<void> {
     const done = this.#signals.begin();
     // One after the other: each has an outcome of its own.
@@ -300,7 +300,7 @@ export class Master {
     this.helpers.reopenLogs();
   }
 
-  /** Where root has something left to do: makes the files of the configuration and reads those that this process may not. */
+  /** Where root has something left to do: makes the files of the configuration and reads the ones that this process may not. */
   async #prepareAsRoot(): Promise<void> {
     const { parent, log } = this.options;
     await parent?.prepare().catch((error: unknown) => log.write('error', `files are not prepared: ${(error as Error).message}`));
@@ -402,7 +402,7 @@ export class Master {
     return this.#changes.transactions;
   }
 
-  /** How members that were found come into force. */
+  /** Applies members that were found. */
   get #crew(): Crew {
     return { inTurn: (step) => this.#queue.between(step), tell: (channel, data) => this.#tellWorkers(channel, data) };
   }
@@ -418,7 +418,7 @@ export class Master {
     this.#file = file;
     await this.#takeover?.begin();
     const { data_folder: folder, helper } = readSettings(file.root, modules.args).main;
-    // Without helpers there is no API: what would be kept are numbers that nobody sees.
+    // Without helpers there is no API: numbers that are never shown need not be kept.
     const unusable = (reason: string): void => log.write('notice', `API changes cannot be stored: ${reason}`);
     this.#store = helper.length > 0 ? Store.open(folder) : Store.openIfUsable(folder, unusable);
     this.#assembly.remember(new StoredAddresses(this.#store));

@@ -13,15 +13,15 @@ import { ELSEWHERE, type SocketRequest } from '../net/socket-source.js';
 import type { BoundSocket } from './bound-sockets.js';
 
 const WORKER_FILE = new URL('../worker/main.js', import.meta.url);
-/** What a worker that was told to end at once may take before it is cut off. */
+/** Milliseconds for a worker that has to end at once, before it is cut off. */
 const STOP_MS = 2000;
-/** What a thread may take to end when it is cut off: longer takes only one that is in a call of the system. */
+/** Milliseconds in which a thread ends when it is cut off: only one in a system call takes longer. */
 const TERMINATE_MS = 3000;
 
 /** How a worker thread ended. */
 export interface WorkerEnd {
   readonly code: number;
-  /** What it died of, when it is known: an out-of-memory, an uncaught error outside of its own handlers. */
+  /** Cause of its death, when it is known: an out-of-memory, an uncaught error outside of its own handlers. */
   readonly error: Error | undefined;
   /** Why, for people. */
   readonly reason: string;
@@ -34,14 +34,14 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** Who takes care of a worker. */
+/** The owner of a worker, which takes care of it. */
 export interface WorkerOwner {
-  /** It has to be ended from outside, also if it was told to end: it would keep the server from ending. */
+  /** It has to be ended from outside, also after a request to end: it would keep the server from ending. */
   onHang(handle: WorkerHandle, reason: string): void;
-  /** It had an error nobody expected, and serves until it is replaced. */
+  /** It had an unexpected error, and serves until it is replaced. */
   onFailing(handle: WorkerHandle, reason: string): void;
   onEvent(event: EventMessage): void;
-  /** A module there tells its half in this thread something. */
+  /** A module there sends its half in this thread a message. */
   onTold(handle: WorkerHandle, message: ToldMessage): void;
   /** It has modules to stop: {@link WorkerHandle.retire} is to follow; or it has done so. */
   onRetire(handle: WorkerHandle, step: 'retiring' | 'retired'): void;
@@ -53,7 +53,7 @@ export interface WorkerOwner {
 export class WorkerHandle implements Participant {
   readonly name: string;
   readonly threadId: number;
-  /** Resolves when it can be told to {@link boot}. */
+  /** Resolves when {@link boot} can be called. */
   readonly loaded: Promise<void>;
   /** Resolves when it serves traffic; rejects with the reasons when it cannot, or with {@link ParticipantGone}. */
   readonly ready: Promise<void>;
@@ -64,9 +64,9 @@ export class WorkerHandle implements Participant {
   readonly place: number;
   /** Requests that the workers at its place had been sent when it started. */
   readonly requestsBefore: number;
-  /** It was told to end: it need not be replaced. */
+  /** True after a request to end: it need not be replaced. */
   leaving = false;
-  /** It has been given the state of one moment, and is told of every change since. */
+  /** True from the moment whose state it got: it gets every change since. */
   follows = false;
   readonly #thread: Worker;
   /** Responses that are due, by `kind number`. */
@@ -75,10 +75,10 @@ export class WorkerHandle implements Participant {
   #publications = 0;
   /** The newest zone that was shared with it. */
   #lastZone = 0;
-  /** It has that state in force and opens its sockets, or has done so. */
+  /** It has applied that state and opens its sockets, or has done so. */
   #booted = false;
   #gone = false;
-  /** As it has told them last. */
+  /** As it has reported them last. */
   #descriptors: readonly (readonly [key: string, descriptor: number])[] = [];
   readonly #watch: HangWatch;
   readonly #signs = new LifeSigns();
@@ -129,12 +129,12 @@ export class WorkerHandle implements Participant {
     });
     this.#thread.on('error', (error: unknown) => (this.#error = error instanceof Error ? error : new Error(String(error))));
     this.#thread.on('message', (message: FromWorker) => this.#take(message));
-    // Whoever waits for it sees the rejection as well; nobody waiting is no fault.
+    // Callers that wait for it see the rejection as well; it is fine if there are none.
     this.loaded.catch(() => undefined);
     this.ready.catch(() => undefined);
   }
 
-  /** Gives it what is in force: no transaction may be under way. Resolves when it is in force there; {@link ready} has what fails. */
+  /** Gives it the current state: no transaction may be under way. Resolves when it is applied there; {@link ready} has failures. */
   async boot(state: WorkerState): Promise<void> {
     if (this.#gone || this.leaving) return;
     this.follows = true;
@@ -161,7 +161,7 @@ export class WorkerHandle implements Participant {
 
   publish(channel: string, data: unknown): Promise<void> {
     const id = ++this.#publications;
-    // One that boots takes it before it opens its sockets: nobody needs to wait for that.
+    // One that boots takes it before it opens its sockets: no caller has to wait for that.
     if (!this.#booted) return Promise.resolve(this.#post({ kind: 'publish', id, channel, data }));
     return this.#ask({ kind: 'publish', id, channel, data }, `published ${id}`);
   }
@@ -176,7 +176,7 @@ export class WorkerHandle implements Participant {
     this.#post({ kind: 'cutOff', time });
   }
 
-  /** @param stops false: it leaves the modules that are out of force as they are */
+  /** @param stops false: it leaves modules that are not used any more as they are */
   retire(stops: boolean): void {
     this.#post({ kind: 'retire', stops });
   }

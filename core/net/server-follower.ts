@@ -12,18 +12,18 @@ import type { ListenGroup, ListenGroups, ListeningServer, ServerChange } from '.
 import type { ListenOptions } from './listen-options.js';
 import { ListenerSet, type ApartWork, type EngineListener, type ListenerRole } from './listener-set.js';
 
-/** What became of the block of an engine. `C` is its configuration, `S` one of its servers. */
+/** Result of a change of the block of an engine. `C` is its configuration, `S` one of its servers. */
 export interface CompiledServers<S, C> {
   readonly configuration: C;
   /** All servers in the order of the configuration, where they were all looked at. */
   readonly all: readonly S[] | undefined;
-  /** Otherwise what became of those that the change concerns. */
+  /** Otherwise the servers that the change concerns, by their new state. */
   readonly changes: readonly ServerChange<S>[];
-  /** What was held that is out of force now. */
+  /** Former holdings that are not used any more. */
   readonly retired: readonly Holdings[];
 }
 
-/** What a follower works with. */
+/** Surroundings of a follower. */
 export interface FollowerParts {
   readonly engine: EngineName;
   readonly recorder: UnitRecorder;
@@ -50,7 +50,7 @@ export abstract class ServerFollower<
     this.listeners = new ListenerSet(parts.options, parts.apart);
   }
 
-  /** What clients are served by. */
+  /** Current configuration of the engine; undefined: it serves no clients. */
   get configuration(): C | undefined {
     return this.#configuration;
   }
@@ -121,7 +121,7 @@ export abstract class ServerFollower<
     }
   }
 
-  /** Opens the sockets of the configuration in force; from now on they follow it. @throws ConfigErrors with every one that cannot be opened */
+  /** Opens the sockets of the current configuration; from now on they follow it. @throws ConfigErrors with every one that cannot be opened */
   async open(): Promise<void> {
     const modules = this.#modules;
     if (modules !== undefined) await this.listeners.openAll((group) => this.makeListener(group, modules));
@@ -170,15 +170,15 @@ export abstract class ServerFollower<
 
   protected abstract makeListener(group: ListenGroup<S>, modules: Change['modules']): L;
 
-  /** Gives a listener what is behind its address from now on. */
+  /** Gives a listener the servers of its address from now on. */
   protected abstract renew(listener: L, group: ListenGroup<S>, modules: Change['modules']): void;
 
-  /** What all servers hold. */
+  /** Holdings of all servers. */
   protected abstract held(configuration: C | undefined): Iterable<Holdings>;
 
   /**
    * Looks at what is besides the servers.
-   * @returns what is done when the change comes into force
+   * @returns the step for the commit of the change
    * @throws ConfigErrors
    */
   protected abstract check(change: Change, compiler: K, configuration: C): () => void;
@@ -204,7 +204,7 @@ export abstract class ServerFollower<
     return compiled as CompiledServers<S, C>;
   }
 
-  /** What modules have opened takes no effect where nobody is served. */
+  /** Resources of modules take no effect without listeners. */
   #begin(resources: readonly Resource[], retired: readonly Holdings[]): void {
     const { options, generations } = this.parts;
     if (options.role === 'explain') return;

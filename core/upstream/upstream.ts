@@ -61,7 +61,7 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
     return this.options.owner;
   }
 
-  /** Members in force. */
+  /** Current members. */
   get size(): number {
     return this.#members.current.size;
   }

@@ -81,7 +81,7 @@ export type ToWorker =
   | { readonly kind: 'reopen' }
   /** The socket that it has asked for. */
   | ({ readonly kind: 'socket'; readonly id: number } & SocketResult)
-  /** What sockets are open? */
+  /** Asks for the open sockets. */
   | { readonly kind: 'descriptors' }
   /** Another program is about to listen on the same sockets. */
   | { readonly kind: 'moveFlows' }

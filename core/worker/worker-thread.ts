@@ -40,7 +40,7 @@ export class WorkerThread {
   readonly #sockets = new AskedSockets((id, request) => this.#tell({ kind: 'socket', id, request }));
   #leaving = false;
   #isReady = false;
-  /** Errors that nobody expected. */
+  /** Unexpected errors. */
   #errors = 0;
 
   constructor(
@@ -60,14 +60,14 @@ export class WorkerThread {
     this.#assembly = assemble(this.#instance, { role: 'worker', files, errorLog, ...shared, events, channels, ...listening });
   }
 
-  /** Loads the modules and does then what it is told. What cannot be done is told to the master, and the thread ends. */
+  /** Loads the modules and then follows the master. After a failure it reports to the master, and the thread ends. */
   async run(): Promise<void> {
     this.port.on('message', (message: ToWorker) => this.#receive(message));
     await this.#orFail(() => this.#load());
   }
 
   /**
-   * After an error nobody expected the state of this thread cannot be trusted: another one takes its place. Until that accepts connections it
+   * After an unexpected error the state of this thread cannot be trusted: another one takes its place. Until that accepts connections it
    * goes on, since the error is most often that of one request, and all others would be cut; what it does with a zone is over.
    */
   fail(kind: string, reason: unknown): void {

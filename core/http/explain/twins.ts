@@ -20,7 +20,7 @@ export class Twins {
     return twin;
   }
 
-  /** What a server has besides its locations. */
+  /** The parts of a server besides its locations. */
   stepsOf(server: VirtualServer): Pick<VirtualServer, 'steps' | 'modules' | 'fallback'> {
     const known = this.#steps.get(server);
     if (known !== undefined) return known;

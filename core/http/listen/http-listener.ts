@@ -16,7 +16,7 @@ import type { HttpVariables } from '../site/variables.js';
 /** How long connections of a closed listener wait for a request that may be on its way. Milliseconds. */
 const DRAINING_TIME = 1000;
 
-/** One listening address of the HTTP engine: the virtual servers behind it, and the connections it accepted. */
+/** One listening address of the HTTP engine: its virtual servers, and the connections it accepted. */
 export class HttpListener extends ConnectionListener<Connection> implements TlsIdentities, ServedListener {
   draining = false;
   drainingTime = DRAINING_TIME;
@@ -103,7 +103,7 @@ export class HttpListener extends ConnectionListener<Connection> implements TlsI
   }
 }
 
-/** What clients may speak without TLS is decided by the default server: the others are chosen by what they say (as in nginx). */
+/** The default server decides which protocols clients may use without TLS: the others are chosen by what clients send (as in nginx). */
 function withHttp2(options: ListenOptions, { defaultServer }: HttpServerNames): ListenOptions {
   return { ...options, http2: options.http2 || defaultServer.settings.http2 };
 }

@@ -36,7 +36,7 @@ export class Attempt implements AttemptFacts, MemberAttempt {
   /** Undefined when the attempt is over, {@link end}. */
   stream: MemberStream | undefined = undefined;
   requestSent = false;
-  /** How often the member has refused the stream, without looking at the request. */
+  /** How often the member has rejected the stream before it looked at the request. */
   refusals = 0;
   /** Number of interim responses so far, and bytes of 103 responses that were passed on. */
   interims = 0;
@@ -65,7 +65,7 @@ export class Attempt implements AttemptFacts, MemberAttempt {
     clock: Clock,
     /** Time that the request has waited for the member. */
     readonly queueTime: number,
-    /** Undefined: nobody looks at it. */
+    /** Undefined: it has no observers. */
     private readonly observer: AttemptObserver<Request> | undefined,
   ) {
     this.address = peer?.server ?? group.name;
@@ -119,7 +119,7 @@ export class Attempt implements AttemptFacts, MemberAttempt {
       keepsAlive: plan.socketKeepalive === true,
       version: plan.version === '1.0' ? '1.0' : '1.1',
       headLimits,
-      // What comes with the head has to be held if the client's windows are closed, for each of many streams.
+      // Data that comes with the head has to be kept if the client's windows are closed, for each of many streams.
       firstRead: Math.min(request.stream.room === Infinity ? Infinity : FIRST_READ, Math.max(bodyRead, LEAST_FIRST_READ)),
       bodyRead,
     };

@@ -26,7 +26,7 @@ import { ResponseFields } from './response-fields.js';
 import { StoredHeads } from './stored-heads.js';
 import { responseSteps, TUNNEL_STEPS, type ResponseStep } from './response-steps.js';
 
-/** Where upstreams come from: the upstream blocks in force, and single addresses that no block names. */
+/** Where upstreams come from: the upstream blocks of the configuration, and single addresses that no block names. */
 export interface UpstreamSource {
   /** The upstream of an `upstream` block, of the configuration being prepared while one is. */
   find(name: string): Upstream | undefined;
@@ -36,16 +36,16 @@ export interface UpstreamSource {
   implicit(host: string, port: number): Promise<Upstream>;
   /** The same for a target that a request names. @throws (or rejects) Error whose message is the line of the error log */
   forRequest(host: string, port: number, resolver: NameResolver | undefined): Upstream | Promise<Upstream>;
-  /** What {@link forRequest} gives without a resolver. */
+  /** Result of {@link forRequest} without a resolver. */
   known(host: string, port: number): Upstream;
   /** Members of an upstream, and which of them a request would get. Changes nothing. */
   preview(upstream: Upstream, request: HttpRequest): UpstreamPreview;
 }
 
-/** Fields of a response that the engine writes itself: those that lead the head, and the length. */
+/** Fields of a response that the engine writes itself: the first ones of the head, and the length. */
 const OWN_FIELDS = ['content-length', 'content-type', 'last-modified', 'location'];
 
-/** Fields of a request that the engine handles itself or makes anew. */
+/** Fields of a request that the engine handles itself or writes again. */
 const FRAMING = ['content-length', 'expect'];
 
 /** Bytes of a response that is stored for modules which may wait for the disk. */
@@ -65,7 +65,7 @@ export class ExchangeRoute implements MemberRoute {
   readonly responseStore: StorePlan;
   /** Where they are stored for modules. */
   readonly copyStore: StorePlan;
-  /** What looks at a member's response before it is relayed. */
+  /** Observers of a member's response before it is relayed. */
   readonly steps: readonly ResponseStep[];
   readonly #tls: TlsClientChoice | undefined;
   /** The upstream of a constant target, once it is looked up. */
@@ -96,7 +96,7 @@ export class ExchangeRoute implements MemberRoute {
         when: ' while reading upstream',
       },
     };
-    // Whoever stores it is not to hold the client up: nginx has no limit for such a file either.
+    // Storing the response must not delay the client: nginx has no limit for such a file either.
     this.copyStore = { ...this.responseStore, maxFileSize: Infinity, writeAhead: COPY_WRITE_AHEAD };
     this.steps = this.isTunnel ? TUNNEL_STEPS : responseSteps(plan);
     this.#tls = plan.scheme === 'https' ? tlsClients.choice(plan.tls) : undefined;
@@ -132,7 +132,7 @@ export class ExchangeRoute implements MemberRoute {
     return this.upstream !== undefined;
   }
 
-  /** Looks up a constant target that is no upstream's name. @throws (rejects) ConfigError, as `host not found in upstream "x"` */
+  /** Looks up a constant target that names none of the upstreams. @throws (rejects) ConfigError, as `host not found in upstream "x"` */
   async lookUp(): Promise<void> {
     try {
       const { host, port } = splitAddress(this.plan.target.constant ?? '', this.plan.defaultPort);
@@ -157,7 +157,7 @@ export class ExchangeRoute implements MemberRoute {
 
   readonly #onBodyStored = (request: Request): void => request.context.flow.settle(request, () => this.#go(request));
 
-  /** What is made of the request may depend on its body. HTTP/1.0 has no chunks: the length has to be known there before anything is sent. */
+  /** The text of the request may depend on its body. HTTP/1.0 has no chunks: the length has to be known there before anything is sent. */
   #needsWholeBody({ body, contentLength }: Request): boolean {
     if (body === undefined || body.isDiscarded || body.consumed || body.stored?.isWhole === true) return false;
     return this.plan.requestBuffering || ((this.plan.version === '1.0' || this.streams.needsLength) && contentLength < 0);
@@ -225,7 +225,7 @@ export class ExchangeRoute implements MemberRoute {
     return method === undefined ? request.method : methodOf(method.of(request));
   }
 
-  /** The fields for the next member, without those that frame the body. What is unchanged is copied in whole ranges. */
+  /** The fields for the next member, except the ones that frame the body. Unchanged fields are copied in whole ranges. */
   fieldsFor(request: Request): string {
     const { plan } = this;
     const { upstreamFields } = request;
@@ -244,7 +244,7 @@ export class ExchangeRoute implements MemberRoute {
     return { method: this.#method(request), uri, version, headers: fieldPairs(this.fieldsFor(request)) };
   }
 
-  /** A target with variables that is no upstream's name: an address, or a name that must be resolved for this request. */
+  /** A target with variables that names none of the upstreams: an address, or a name that must be resolved for this request. */
   #resolveNow(request: HttpRequest): Result | Promise<Result> {
     const { location } = request as Request;
     const address = this.#addressOf(this.plan.target.of(request), request);
@@ -271,13 +271,13 @@ function rejectUnresolved(request: Request, error: unknown): Result {
   return 502;
 }
 
-/** Somebody else (an earlier upstream, a module) has got the body, and this upstream would get the request without it: the client is told of the error as it is. */
+/** The body went elsewhere (to an earlier upstream, a module), and this upstream would get the request without it: the client gets the error as it is. */
 function rejectWithoutBody(request: Request): Result {
   request.context.log.write('error', 'request body is no longer available: it was streamed to an earlier upstream or reader', request);
   return request.status >= 400 ? request.status : 500;
 }
 
-/** @throws Error for what is no method: it is text with variables. */
+/** @throws Error for an invalid method, which text with variables may give. */
 function methodOf(text: string): string {
   if (!isToken(text)) throw new Error(`invalid method "${text}" for the upstream`);
   return text;

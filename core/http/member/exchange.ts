@@ -24,12 +24,12 @@ import type { PeerConnection } from '../../net/peer-connection.js';
 import type { TlsClient } from '../../net/tls-client.js';
 import type { AttemptFacts, UpstreamTrace } from '../request/upstream-trace.js';
 
-/** How often a member may refuse a stream of one request. */
+/** How often a member may reject a stream of one request. */
 const MAX_REFUSALS = 5;
 
 /**
  * One client's request at its upstream: chooses a member, sends the request, relays the response, asks the next member if that is
- * allowed (nginx: ngx_http_upstream). All of it runs in the callbacks of two sockets. What is spoken with the member is the business of its stream.
+ * allowed (nginx: ngx_http_upstream). All of it runs in the callbacks of two sockets. The protocol of the member is the task of its stream.
  */
 export class Exchange implements RequestOwner, MemberReader, QueueUser, UpstreamTrace, ResponseSource, TunnelledExchange {
   responseHead: string;
@@ -63,12 +63,12 @@ export class Exchange implements RequestOwner, MemberReader, QueueUser, Upstream
     this.#feed.start();
   }
 
-  /** What is needed of the request is here: asks the first member. */
+  /** Asks the first member, once the needed part of the request has arrived. */
   begin(): void {
     this.#next();
   }
 
-  /** Those of this request's earlier exchanges included. */
+  /** Includes the ones of this request's earlier exchanges. */
   get attempts(): readonly AttemptFacts[] {
     return this.#attempts.all;
   }
@@ -88,7 +88,7 @@ export class Exchange implements RequestOwner, MemberReader, QueueUser, Upstream
 
   abort(): void {
     const { context } = this.request;
-    // A response of which a part is out already has nobody to go to.
+    // Once a part of the response has been sent, no other client can get it.
     if (this.outlivesClient && this.#relay === undefined) return;
     if (this.#goesOnForCopy()) {
       context.log.write('info', 'client prematurely closed connection', this.request);
@@ -107,7 +107,7 @@ export class Exchange implements RequestOwner, MemberReader, QueueUser, Upstream
     this.#release(false);
   }
 
-  /** Who stores the response needs the rest of it. */
+  /** Storing the response needs the rest of it. */
   #goesOnForCopy(): boolean {
     if (this.#relay === undefined || this.#copy?.isWanted !== true || !this.#feed.complete) return false;
     // The member may have waited for the client, whose request is over after this.
@@ -193,7 +193,7 @@ export class Exchange implements RequestOwner, MemberReader, QueueUser, Upstream
   onTimeout(): void {
     const attempt = this.#attempts.current;
     const sending = attempt?.requestSent === true && !this.#feed.isSent && this.#relay === undefined;
-    // What the member had not taken when the time began, it has taken since.
+    // The member has read since what was left when the time began.
     if (sending && attempt.stream?.unsent === 0) return;
     this.fail(AttemptFailure.Timeout, `upstream timed out (110: Connection timed out) while ${this.#doing()} upstream`);
   }
@@ -283,7 +283,7 @@ export class Exchange implements RequestOwner, MemberReader, QueueUser, Upstream
       this.#couldNotTry(attempt, own, `${reason} while connecting to upstream`);
       return;
     }
-    // RFC 9112, 9.3.1: a member may close an idle connection while a request is on its way. That is nobody's fault and costs no try.
+    // RFC 9112, 9.3.1: a member may close an idle connection while a request is on its way. That is no failure of the member and costs no try.
     if (attempt?.stream?.isReused === true && attempt.peer !== undefined && attempt.received === 0 && this.#mayRepeat()) {
       this.#repeat(attempt, attempt.peer, false);
       return;
@@ -405,7 +405,7 @@ export class Exchange implements RequestOwner, MemberReader, QueueUser, Upstream
     this.#next();
   }
 
-  /** The member's response is dropped, and the request goes elsewhere: its body is there for whoever responds. */
+  /** The member's response is dropped, and the request goes elsewhere: its body remains, for the handler that responds. */
   leave(): void {
     this.#copy?.end(true);
     this.#release(false);
@@ -464,7 +464,7 @@ export class Exchange implements RequestOwner, MemberReader, QueueUser, Upstream
     this.#attempts.current?.tunnelReceived(length);
   }
 
-  /** The end of the member's accounts. What the client sent last still goes out. */
+  /** Ends the member's accounts. The last data of the client is still sent. */
   finishTunnel(): void {
     this.#attempts.current?.completed();
     this.#feed.stop();

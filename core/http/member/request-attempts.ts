@@ -10,7 +10,7 @@ import type { MemberRoute } from './member-route.js';
 
 /** The attempts of one exchange: which member is asked, and how often another one may be (proxy_next_upstream_tries, _timeout). */
 export class RequestAttempts {
-  /** Those of the request's earlier exchanges included. */
+  /** Includes the ones of the request's earlier exchanges. */
   readonly all: AttemptFacts[];
   current: Attempt | undefined = undefined;
   readonly #before: number;
@@ -44,7 +44,7 @@ export class RequestAttempts {
     return this.upstream.pick(this.#choice);
   }
 
-  /** Waits in the queue of the upstream. `none`: there is no queue, or nobody to wait for, because all members have been tried. */
+  /** Waits in the queue of the upstream. `none`: there is no queue, or no member to wait for, because all have been tried. */
   wait(user: QueueUser): 'waits' | 'full' | 'none' {
     const { queue, tries } = this.upstream;
     const tried = this.#choice?.tried?.length ?? 0;

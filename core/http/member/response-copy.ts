@@ -19,7 +19,7 @@ export class ResponseCopy implements StoredResponse, StoreWriter {
     this.#store = new BodyStore(request, plan, this, true);
   }
 
-  /** Somebody reads it, or will. */
+  /** True if it has readers, or will have. */
   get isWanted(): boolean {
     return this.#store.isNeeded && !this.#store.ended;
   }
@@ -55,7 +55,7 @@ export class ResponseCopy implements StoredResponse, StoreWriter {
     this.onRoom();
   }
 
-  /** Its readers are told; the client gets its response. */
+  /** Ends its readers; the client gets its response. */
   onStoreLost(): void {
     this.onRoom();
   }

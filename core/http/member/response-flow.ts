@@ -16,7 +16,7 @@ const PATIENCE = 50;
 export interface ResponseSource {
   /** It is buffered for a slow client: proxy_buffering, or what X-Accel-Buffering says in its place. */
   readonly buffers: boolean;
-  /** Those who store it have as much as they may have for now. */
+  /** The stores of the response have as much as they may have for now. */
   readonly isCopyFull: boolean;
 }
 
@@ -73,7 +73,7 @@ export class ResponseFlow implements Timed {
 
   /** Reads on, or stops reading. */
   #adjust(): void {
-    // Those who store the response may still be at work.
+    // The stores of the response may still be at work.
     if (this.#isOver) return;
     if (this.#isClientSlow) this.#buffer();
     const wait = this.#timeToWait();
@@ -111,7 +111,7 @@ export class ResponseFlow implements Timed {
     stream.limit(this.route.plan.readTimeout);
   }
 
-  /** The response waits for its client, or for its filters. Those who store it may go on without them. */
+  /** The response waits for its client, or for its filters. Its stores may go on without them. */
   get #isClientBehind(): boolean {
     return !this.request.finished && isResponseBehind(this.request);
   }

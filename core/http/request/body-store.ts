@@ -7,20 +7,20 @@ import type { StorePlan } from '../site/temporary-path.js';
 /** A piece of at least that size goes to the file from the memory it was read into; smaller ones are copied. */
 const LARGE = 32_768;
 
-/** Who fills a store. */
+/** The source that fills a store. */
 export interface StoreWriter {
   /** There is room for more, or everything has reached the disk. */
   onStoreRoom(): void;
-  /** The disk failed, and the body is lost; the log says why. The readers are told as well. */
+  /** The disk failed, and the body is lost; the log says why. The readers get the error as well. */
   onStoreLost(): void;
 }
 
 /**
  * A body that is written once, at the pace of its source, and read by any number of readers, each at its own: in memory up to a limit, then in
- * a temporary file. What all readers have passed is freed, unless the store {@link keepsAll}.
+ * a temporary file. Data that all readers have passed is freed, unless the store {@link keepsAll}.
  */
 export class BodyStore implements FileWriter {
-  /** Bytes that were written, those that are freed again included. */
+  /** Bytes that were written, including the ones that are freed again. */
   length = 0;
   /** The source has given everything, or as much as it ever will. */
   ended = false;
@@ -54,7 +54,7 @@ export class BodyStore implements FileWriter {
     return this.#inMemory > memory || (this.#inMemory === memory && this.plan.maxFileSize === 0);
   }
 
-  /** Somebody reads it, or may come to do so. */
+  /** True if it has readers, or may get some. */
   get isNeeded(): boolean {
     return !this.lost && (!this.#closed || this.#readers.size > 0);
   }
@@ -105,13 +105,13 @@ export class BodyStore implements FileWriter {
     return reader;
   }
 
-  /** No reader will come any more: what all of those that are here have passed is freed. */
+  /** No reader will come any more: data that all present ones have passed is freed. */
   forget(): void {
     this.#keepsAll = false;
     this.free();
   }
 
-  /** The owner needs it no more. What its readers have not passed stays for them. */
+  /** The owner needs it no more. Data that its readers have not passed stays for them. */
   close(): void {
     this.#closed = true;
     this.forget();
@@ -176,7 +176,7 @@ export class BodyStore implements FileWriter {
     if (maxFileSize === 0) return false;
     if (this.#inFile === 0 && this.#inMemory + bytes <= memory && !(this.owner.context.buffers.isScarce && !fileHoldsAll)) return false;
     const last = this.#pieces.at(-1);
-    // What is behind the end of a full file waits there for the readers.
+    // Data after the end of a full file waits there for the readers.
     const overflows = this.#inFile > 0 && last?.bytes !== undefined;
     return !overflows && (this.#file?.length ?? 0) + bytes <= maxFileSize;
   }
@@ -212,7 +212,7 @@ export class BodyStore implements FileWriter {
   }
 
   #mayDrop(piece: StoredPiece | undefined): boolean {
-    // What is on its way to the disk has to arrive there, or the file would not know where it is.
+    // Data on its way to the disk has to arrive there, or the file would not know where it is.
     return piece?.bytes !== undefined || this.#file?.isWritten === true;
   }
 

@@ -7,7 +7,7 @@ import type { CompiledModule } from './unit-compiler.js';
 
 type HandlerStep = keyof typeof HANDLERS;
 
-/** What each step may return: the rest would never run. */
+/** Handlers that each step may return: others would never run. */
 const HANDLERS = {
   compile: [
     'rewrite',

@@ -16,7 +16,7 @@ export type LocationMatch =
   | { readonly kind: 'prefix-only'; readonly name: string }
   | { readonly kind: 'regex'; readonly name: string; readonly pattern: RegExp };
 
-/** What the engine itself needs of a location, read once when it is compiled. */
+/** Settings of a location that the engine itself needs, read once when it is compiled. */
 export interface LocationSettings {
   readonly clientMaxBodySize: number;
   readonly clientBodyBufferSize: number;
@@ -119,7 +119,7 @@ export interface Location {
   readonly logHandlers: readonly NonNullable<HttpHandlers['log']>[];
   /** Which module a handler came from. */
   readonly modules: HandlerModules;
-  /** What tells of a handler instead of running it. Empty in workers. */
+  /** Functions that explain a handler instead of running it. Empty in workers. */
   readonly explainers: ReadonlyMap<unknown, ExplainHandler>;
   readonly nested: LocationTable;
 }

@@ -46,7 +46,7 @@ export class UnitCompiler {
   readonly #contentTypes = new ContentTypeTables();
   readonly #contexts = new SharedByContent(serverTls);
   readonly #resolvers: SharedResolvers;
-  /** Those of scopes that have nothing of their own are the same objects. */
+  /** Scopes without settings of their own share one object. */
   readonly #settings = new WeakMap<CoreConf, LocationSettings[]>();
   #temporaryFolders = new Set<string>();
 
@@ -85,7 +85,7 @@ export class UnitCompiler {
     return { directive, node, scope: this.#core.view(node), ...server, fallback, holdings: together(holdings, fallback.holdings) };
   }
 
-  /** What a server with nothing of its own would hold. */
+  /** Holdings of a server with nothing of its own. */
   check(node: ScopeNode, errors: ErrorCollector): Holdings {
     const [, holdings] = this.recorder.record(() => this.#handlers(node, 'compileServer', errors));
     return together(holdings, this.location({ kind: 'prefix', name: '' }, node, errors).holdings);

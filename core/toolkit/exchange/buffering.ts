@@ -5,7 +5,7 @@ import { hasFittingLevels, levelsOf, LEVELS_HINT, temporaryFolder } from '../tem
 
 const ANYWHERE = ['http', 'server', 'location'] as const;
 
-/** What is read from a member, or from a temporary file, at once where no directive says otherwise. */
+/** Bytes of one read from a member, or from a temporary file, where no directive sets another size. */
 const WRITE_SIZE = 65_536;
 const READ_SIZE = 32_768;
 

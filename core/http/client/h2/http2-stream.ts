@@ -108,7 +108,7 @@ export class Http2Stream extends StreamOutput implements ClientStream {
   finish(request: Request): void {
     if (request.finished) return;
     request.body?.discard();
-    // What waits for a window is not sent.
+    // Data that waits for a window is not sent.
     this.#isWritten = !this.localEnded && !this.isOver;
     if (this.#isWritten) return;
     request.completed = true;
@@ -262,7 +262,7 @@ export class Http2Stream extends StreamOutput implements ClientStream {
   }
 
   /**
-   * Nobody waits for the rest of the request. Clients that find the reset (RFC 9113, 8.1) beside the response lose the response: they get it
+   * The rest of the request is not needed. Clients that find the reset (RFC 9113, 8.1) beside the response lose the response: they get it
    * first, and what they still send is discarded for a while, as on a connection of HTTP/1.
    */
   #linger(request: Request): void {

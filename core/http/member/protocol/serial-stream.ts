@@ -5,7 +5,7 @@ import { PeerConnection, type PeerUser } from '../../../net/peer-connection.js';
 import type { IdleConnection } from '../../../upstream/idle-entry.js';
 import type { MemberReader, MemberStream, MemberTarget } from '../member-stream.js';
 
-/** What a module gives as MemberProtocol, or a protocol of the core, which may know more of its connection. */
+/** The MemberProtocol of a module, or a protocol of the core, which may know more of its connection. */
 export interface SerialProtocol {
   readonly needsLength?: boolean;
   speak(stream: SerialStream): MemberCodec;
