@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import test, { type ExecutionContext } from 'ava';
+import { check } from '../harness/check.js';
 import { runSrv } from '../harness/srv.js';
 import { writeInto } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
@@ -185,22 +186,13 @@ test.serial('the line of a removed member is shown as the file has it now', asyn
 });
 
 test('a state file that could not keep its members is rejected', async (t) => {
-  const check = async (groups: string) =>
-    (
-      await runSrv(
-        t,
-        ['-t'],
-        config(groups)
-          .replaceAll(/helper [^;]*;/g, '')
-          .replaceAll('%%PORT_web%%', '1'),
-      )
-    ).stderr;
-  const twice = await check('state demo.state; } upstream other { zone other 64k; state ./demo.state;');
+  const checked = async (groups: string): Promise<string> => (await check(t, config(groups).replaceAll(/helper [^;]*;/g, ''))).stderr;
+  const twice = await checked('state demo.state; } upstream other { zone other 64k; state ./demo.state;');
   t.regex(twice, /"state" file "[^"]*\/demo\.state" is used twice in .*srv\.conf[^]*the other one is in .*srv\.conf/);
   t.regex(
-    await check('state nowhere/demo.state;'),
+    await checked('state nowhere/demo.state;'),
     /cannot be written: no such directory in .*srv\.conf[^]*create the directory .*\/nowhere/,
   );
   // A start makes the data folder itself.
-  t.regex(await check('state data/demo.state;'), /test is successful/);
+  t.regex(await checked('state data/demo.state;'), /test is successful/);
 });

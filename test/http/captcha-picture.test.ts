@@ -122,9 +122,10 @@ const NEAR = 7;
 function nearest(shape: Float32Array, known: readonly Known[]): string {
   const near = Array.from({ length: NEAR }, () => ({ distance: Infinity, character: '' }));
   for (const { shape: other, character } of known) {
+    const farthest = near[NEAR - 1]!.distance;
     let distance = 0;
-    for (let at = 0; at < shape.length; at++) distance += (shape[at]! - other[at]!) ** 2;
-    if (distance >= near[NEAR - 1]!.distance) continue;
+    for (let at = 0; at < shape.length && distance < farthest; at++) distance += (shape[at]! - other[at]!) ** 2;
+    if (distance >= farthest) continue;
     near[NEAR - 1] = { distance, character };
     near.sort((one, another) => one.distance - another.distance);
   }

@@ -37,7 +37,7 @@ const build = shared(async (scope): Promise<Readonly<Record<string, string>>> =>
   for (const file of ['package.json', 'tsconfig.json']) copyFileSync(join(TEMPLATE, file), join(folder, file));
   mkdirSync(join(folder, 'node_modules'));
   symlinkSync(ROOT, join(folder, 'node_modules/srv'));
-  await run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', folder]).catch((error: { stdout: string }) => {
+  await run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', folder, '--checkers', '1']).catch((error: { stdout: string }) => {
     throw new Error(error.stdout);
   });
   const built = sketches().map(([path]) => path.replace(/\.mts$/, '.mjs'));
