@@ -90,6 +90,12 @@ export const freshnessRows: readonly Row[] = [
   isNotFresh('9111 5.1', 'of a list of ages the first counts, the larger too', HOUR, 'Age: 7200, 0'),
   isNotFresh('9111 1.2.2', 'an Age that overflows', HOUR, 'Age: 99999999999999999999'),
   row('9111 4', 'a stored response has an Age', first('Expires: {3600}', 'Date: {0}'), stored({ has: ['Age: /^\\d{1,2}$/'] })),
+  row(
+    '9111 5.3',
+    'a stored response keeps its Expires',
+    first('Expires: Mon, 11 Jan 2038 11:11:11 GMT'),
+    stored({ has: ['Expires: Mon, 11 Jan 2038 11:11:11 GMT'] }),
+  ),
   row('9111 4.2.3', 'Age goes on from that of the member', first(HOUR, 'Age: 30'), stored({ has: ['Age: /^[3-9]\\d$/'] })),
   row('9111 4.2.3', 'Age is at least the time since Date', first(HOUR, 'Date: {-60}'), stored({ has: ['Age: /^[6-9]\\d$/'] })),
   row(

@@ -20,6 +20,12 @@ export const partialRows: readonly Row[] = [
     { ...first(HOUR), body: '0123456789' },
     stored(range('0-1', { gets: 206, hasBody: '01', has: ['Content-Range: bytes 0-1/10'] })),
   ),
+  row(
+    '9111 3.4',
+    'a part of a stored response has its fields',
+    { ...first(HOUR, 'A: 1'), body: '0123456789' },
+    stored(range('0-1', { gets: 206, hasBody: '01', has: ['A: 1'] })),
+  ),
   row('9110 14.2', 'a range up to the end', { ...first(HOUR), body: '0123456789' }, stored(range('7-', { gets: 206, hasBody: '789' }))),
   row('9110 14.2', 'a range of the end', { ...first(HOUR), body: '0123456789' }, stored(range('-1', { gets: 206, hasBody: '9' }))),
   row(

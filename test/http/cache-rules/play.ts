@@ -142,8 +142,14 @@ function dated(value: string): string {
   return value.replace(/\{(-?\d+)\}/g, (_, seconds: string) => new Date(Date.now() + Number(seconds) * 1000).toUTCString());
 }
 
-function headersOf(lines: readonly string[]): Record<string, string> {
-  return Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf(':')), dated(line.slice(line.indexOf(':') + 1).trim())]));
+/** Lines of one name are fields of their own. */
+function headersOf(lines: readonly string[]): Record<string, string[]> {
+  const headers: Record<string, string[]> = {};
+  for (const line of lines) {
+    const colon = line.indexOf(':');
+    (headers[line.slice(0, colon)] ??= []).push(dated(line.slice(colon + 1).trim()));
+  }
+  return headers;
 }
 
 function* compareField(line: string, headers: IncomingMessage['headers']): Generator<string> {

@@ -34,6 +34,19 @@ const KEPT = [
   'Strict-Transport-Security: max-age=1',
   'WWW-Authenticate: x',
   'Vary-Not: 1',
+  'Test-Header: x',
+  'Content-Foo: x',
+  'Content-Encoding: x',
+  'Content-Location: /foo',
+  'Content-MD5: rL0Y20zC+Fzt72VPzMSk2A==',
+  'Content-Range: x',
+  "Content-Security-Policy: default-src 'self'",
+  'Content-Disposition: attachment; filename=a.txt',
+  'Clear-Site-Data: cookies',
+  'Expires: Mon, 11 Jan 2038 11:11:11 GMT',
+  'Public-Key-Pins: x',
+  'Set-Cookie2: a=b',
+  'X-XSS-Protection: 1; mode=block',
 ];
 const NOT_KEPT = [
   'Proxy-Authenticate: x',
@@ -41,7 +54,8 @@ const NOT_KEPT = [
   'Proxy-Authorization: x',
   'Proxy-Connection: x',
   'TE: x',
-  'Keep-Alive: x',
+  'Keep-Alive: timeout=77',
+  'Upgrade: x',
 ];
 
 const ONE = asks('Foo: 1');
@@ -248,6 +262,7 @@ export const validationRows: readonly Row[] = [
   ),
   row('9111 4.1', 'Vary has no case', { ...ONE, ...first(HOUR, 'Vary: fOO') }, stored(ONE)),
   row('9111 4.1', 'spaces around commas are nothing', { ...asks('Foo: 1,2'), ...first(HOUR, 'Vary: Foo') }, stored(asks('Foo:  1 ,  2 '))),
+  row('9111 4.1', 'several fields are one list', { ...asks('Foo: 1, 2'), ...first(HOUR, 'Vary: Foo') }, stored(asks('Foo: 1', 'Foo: 2'))),
   row('9111 4.1', 'spaces in values are something', { ...asks('Foo: 1 2'), ...first(HOUR, 'Vary: Foo') }, asked(asks('Foo: 12'))),
   row(
     '9111 4.1',
@@ -281,6 +296,7 @@ export const validationRows: readonly Row[] = [
     stored({ has: ['!A', '!B', 'C: 3'] }),
   ),
   row('9111 2', 'the query is a part of the key', { path: '?a=1', ...first(HOUR) }, asked({ path: '?a=2' }), stored({ path: '?a=1' })),
+  row('9111 2', 'a response to a query is reused', { path: '?a=1', ...first(HOUR) }, stored({ path: '?a=1' })),
   row('9211 2.1', 'Cache-Status of a stored response', first(HOUR), stored({ has: ['Cache-Status: /^srv; hit; ttl=3\\d\\d\\d$/'] })),
   row('9211 2.2', 'Cache-Status of a new one', {
     ...first(HOUR),
