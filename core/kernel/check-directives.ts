@@ -1,6 +1,6 @@
 /** Checks the directive specs of a module, each by itself. Contexts and defaults need the other modules: see module-set and running-modules. */
 import { wordHint } from '../contract/suggest.js';
-import { INHERITANCES } from '../contract/spec.js';
+import { INHERITANCES, type ArgType } from '../contract/spec.js';
 import { ZONE_CONTEXTS } from './module-zones.js';
 import { isRecord, isTexts, ManifestError, unknownKeys, type ManifestErrors } from './manifest-error.js';
 
@@ -112,9 +112,24 @@ function* contextsErrors(contexts: unknown): ManifestErrors {
 /** Zones are opened before scopes are compiled, where these blocks are. */
 function* zoneErrors({ in: contexts, args }: Readonly<Record<string, unknown>>): ManifestErrors {
   if (!isTexts(contexts) || !argTypes(args).some(([, type]) => declaresZone(type))) return;
+  yield* syncErrors(args);
   const elsewhere = contexts.find((context) => !ZONE_CONTEXTS.includes(context));
   if (elsewhere !== undefined)
     yield new ManifestError(`a zone cannot be declared in context "${elsewhere}"`, `declare it in one of: ${ZONE_CONTEXTS.join(', ')}`);
+}
+
+/** `sync` of the zone and the argument belong together. */
+function* syncErrors(args: unknown): ManifestErrors {
+  const types = argTypes(args);
+  const isShared = types.some(
+    ([, type]) => isRecord(type) && (type['sync'] ?? (type['of'] as ArgType<unknown> | undefined)?.sync) !== undefined,
+  );
+  const hasArgument = types.some(([name, type]) => name === 'sync' && isRecord(type) && type['mayBeBare'] === true);
+  if (isShared !== hasArgument)
+    yield new ManifestError(
+      'a zone with "sync" needs an argument "sync" of type zoneSync()',
+      'args: { zone: zone({ sync: … }), sync: zoneSync() }',
+    );
 }
 
 function declaresZone(type: unknown): boolean {

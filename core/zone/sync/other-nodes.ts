@@ -33,6 +33,15 @@ export class OtherNodes {
     return isNext ? 'next' : 'missed';
   }
 
+  /** Removes the generations of a node that this one follows, and returns them. @param name of a node and its generation: `NODE:ID:GENERATION` */
+  formerOf(name: string): string[] {
+    if (this.#nodes.has(name)) return [];
+    const node = name.slice(0, name.lastIndexOf(':') + 1);
+    const former = node === '' ? [] : Array.from(this.#nodes.keys()).filter((other) => other.startsWith(node));
+    for (const other of former) this.#nodes.delete(other);
+    return former;
+  }
+
   /** Removes the nodes that are gone, and returns them. */
   gone(): string[] {
     const before = performance.now() - GONE_MS;

@@ -9,7 +9,7 @@ import { FORMAT, sendScript } from './sync-script.js';
 import type { SyncedTable } from './synced-table.js';
 
 /** Keys that all nodes send in a tenth of a second: what costs the main thread of each less than a tenth of a core. */
-const KEYS = 3000;
+const KEYS = 5000;
 const KEYS_MS = 100;
 /** A node that has nothing to send shows a sign of life. Milliseconds. */
 const ALIVE_MS = 1000;
@@ -29,6 +29,9 @@ export interface ZoneExchangeOptions {
 export class ZoneExchange {
   /** Other ones after each start: a node that was started again holds nothing yet. */
   readonly #id: string;
+  /** Grows when changes were not sent: the others drop what this node held, and get all of it again. */
+  #generation = 0;
+  #isStale = true;
   #zones: readonly Zone[] = [];
   #interval = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -53,7 +56,7 @@ export class ZoneExchange {
   #problem: string | undefined;
 
   constructor(private readonly options: ZoneExchangeOptions) {
-    this.#id = `${options.nodeName}:${randomBytes(6).toString('hex')}`;
+    this.#id = `${options.nodeName}:${randomBytes(6).toString('hex')}:`;
     this.#unwatch = options.connection.watch(({ state }) => {
       if (state === 'ready') this.#connected();
     });
@@ -75,7 +78,7 @@ export class ZoneExchange {
     clearInterval(this.#timer);
     this.#unwatch();
     this.#unfollow?.();
-    for (const table of this.#tables()) for (const node of this.#others.names) table.release(node);
+    for (const node of this.#others.names) this.#release(node, this.#tables());
   }
 
   get #isReady(): boolean {
@@ -98,7 +101,7 @@ export class ZoneExchange {
   #connected(): void {
     const { connection } = this.options;
     this.#hasMissed = true;
-    this.#resend(this.#completeAt - LATE_MS);
+    this.#isStale = true;
     const position = (): string => this.#position ?? `${Math.floor(Date.now() + this.#offset) - this.#interval}-0`;
     this.#unfollow ??= connection.follow(this.#stream, position, (entries) => this.#read(entries));
   }
@@ -108,16 +111,25 @@ export class ZoneExchange {
   }
 
   #exchange(): void {
-    for (const node of this.#others.gone()) for (const table of this.#tables()) table.release(node);
+    for (const node of this.#others.gone()) this.#release(node, this.#tables());
     if (!this.#isReady) return this.#forget();
     if (this.#isSending) return performance.now() - this.#sentAt > LATE_MS ? this.#forget() : undefined;
+    if (this.#isStale) this.#renew();
     const taken = this.#take();
     if (taken === 0 && !this.#hasMissed && performance.now() - this.#sentAt < ALIVE_MS) return;
     void this.#send();
   }
 
-  /** Old differences are sent to none. Records are marked once more when Redis is back. */
+  #renew(): void {
+    this.#isStale = false;
+    this.#generation++;
+    this.#number = 0;
+    this.#resend(this.#completeAt - LATE_MS);
+  }
+
+  /** Old differences are sent to none. Records and holds are sent once more when Redis is back. */
   #forget(): void {
+    this.#isStale = true;
     for (const table of this.#tables()) table.forget();
   }
 
@@ -144,7 +156,7 @@ export class ZoneExchange {
       const tables = new Map(Array.from(this.#tables(), (table) => [table.id, table]));
       const parts = storedParts(text, tables, connection.keys, takenAt + this.#offset);
       const keys = [this.#stream, `${this.#stream}:format`, ...parts.map(({ key }) => key)];
-      const args = [FORMAT, this.#id, ++this.#number, hello ? 1 : 0, text, ...parts.flatMap((part) => part.args)];
+      const args = [FORMAT, `${this.#id}${this.#generation}`, ++this.#number, hello ? 1 : 0, text, ...parts.flatMap((part) => part.args)];
       const [status, format] = (await connection.script(this.#script, keys, args)) as readonly string[];
       if (status === 'format')
         return this.#failed(`the data has format ${format}, this version of srv has format ${FORMAT}: choose another "prefix"`);
@@ -155,7 +167,7 @@ export class ZoneExchange {
       this.#worked();
     } catch (error) {
       if (!(error instanceof RedisFailure)) throw error;
-      this.#resend(this.#completeAt - LATE_MS);
+      this.#isStale = true;
       if (error.kind === 'rejected') this.#failed(error.message);
     } finally {
       this.#isSending = false;
@@ -197,8 +209,9 @@ export class ZoneExchange {
   #receive({ id, fields }: RedisEntry, tables: ReadonlyMap<string, SyncedTable>): void {
     const [n, node = '', s, number, h, hello, d, text = ''] = fields;
     if (`${n}${s}${h}${d}` !== 'nshd' || node.length > 200) throw new RangeError('a message of another program');
-    if (node === this.#id) return;
+    if (node.startsWith(this.#id)) return;
     if (text.length > LONGEST_BATCH) throw new RangeError(`a message of ${text.length} bytes`);
+    for (const former of this.#others.formerOf(node)) this.#release(former, tables.values());
     const seen = this.#others.seen(node, Number(number));
     if (seen === 'unknown') throw new RangeError('a message of too many nodes');
     if (seen === 'missed' && hello !== '1') this.#hasMissed = true;
@@ -209,6 +222,10 @@ export class ZoneExchange {
       if (table === undefined) this.#ignored(`"${section.shape.id}", which this node does not have, from node ${node}`);
       else if (table.kind !== 'count' || !isLate) table.apply(section, this.#offset, node);
     }
+  }
+
+  #release(node: string, tables: Iterable<SyncedTable>): void {
+    for (const table of tables) table.release(node);
   }
 
   #ignored(what: string): void {
