@@ -102,6 +102,15 @@ const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason
     'directive "greet": a zone cannot be declared in context "location"',
     'declare it in one of: main, http, upstream, stream, stream upstream',
   ],
+  [
+    'a zone that nodes share, without the argument for it',
+    {
+      manifest: `directives: { greet: { in: ['http'], args: { zone: requiredParam('zone', zone({ sync: 'count' })) } } }`,
+      imports: `import { requiredParam, zone } from 'srv/module/args.js';`,
+    },
+    'directive "greet": a zone with "sync" needs an argument "sync" of type zoneSync()',
+    'args: { zone: zone({ sync: … }), sync: zoneSync() }',
+  ],
   ['no spec', spec('5'), 'directive "greet": not a directive spec', "write it as directive({ in: ['location'], args: flag() })"],
   [
     'a default that its argument refuses',

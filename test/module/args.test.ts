@@ -7,13 +7,13 @@ import { Signature } from '../../core/contract/arguments.js';
 import { ConfigTree, IdSource } from '../../core/config/tree.js';
 import { validate } from '../../core/config/validate.js';
 import { SpecRegistry } from '../../core/config/registry.js';
-import { requestRate, requiredParam, text, word, zone } from '../../core/contract/args.js';
+import { requestRate, requiredParam, text, zone, zoneSync } from '../../core/contract/args.js';
 import { directive } from '../../core/contract/spec.js';
 import { argContext } from '../config/nginx-specs.js';
 
 const limitReqZone = directive({
   in: ['http'],
-  args: { key: text('key'), zone: requiredParam('zone', zone()), rate: requiredParam('rate', requestRate()), sync: word('sync') },
+  args: { key: text('key'), zone: requiredParam('zone', zone()), rate: requiredParam('rate', requestRate()), sync: zoneSync() },
   many: true,
 });
 
@@ -32,21 +32,24 @@ function value(line: string): unknown {
   return readDirective(new Signature(limitReqZone), parsed, argContext);
 }
 
-const ACCEPTED: readonly (readonly [line: string, zone: { name: string; size: number }, rate: number])[] = [
+const ACCEPTED: readonly (readonly [line: string, zone: { name: string; size: number }, rate: number, sync?: string])[] = [
   ['limit_req_zone $k zone=one:10m rate=10r/s', { name: 'one', size: 10 * 1024 ** 2 }, 10_000],
   ['limit_req_zone $k rate=30r/m zone=one:32k', { name: 'one', size: 32 * 1024 }, 500],
   ['limit_req_zone $k zone=one:65536 rate=1r/m', { name: 'one', size: 65_536 }, 16],
   ['limit_req_zone $k zone=one:10m rate=7', { name: 'one', size: 10 * 1024 ** 2 }, 7000],
+  ['limit_req_zone $k zone=one:32k sync rate=7', { name: 'one', size: 32 * 1024 }, 7000, ''],
+  ['limit_req_zone $k sync=main zone=one:32k rate=7', { name: 'one', size: 32 * 1024 }, 7000, 'main'],
 ];
 
-for (const [line, size, rate] of ACCEPTED) {
+for (const [line, size, rate, sync] of ACCEPTED) {
   test(`accepted: ${line}`, (t) => {
     t.deepEqual(messages(line), []);
-    t.deepEqual(value(line), { key: '$k', zone: size, rate, sync: false });
+    t.deepEqual(value(line), { key: '$k', zone: size, rate, sync });
   });
 }
 
 const REJECTED: readonly (readonly [line: string, message: string])[] = [
+  ['limit_req_zone $k zone=one:32k rate=1r/s sync=a=b', 'invalid name "a=b"'],
   ['limit_req_zone $k zone=one rate=1r/s', 'invalid zone size "zone=one"'],
   ['limit_req_zone $k zone=one:5x rate=1r/s', 'invalid zone size "zone=one:5x"'],
   ['limit_req_zone $k zone=one:10m:3 rate=1r/s', 'invalid zone size "zone=one:10m:3"'],

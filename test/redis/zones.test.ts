@@ -6,6 +6,7 @@ import type { ExecutionContext } from 'ava';
 import { BatchWriter } from '../../core/zone/sync/batch.js';
 import type { ZoneHolds } from '../../core/zone/holds.js';
 import type { ZoneRecords } from '../../core/zone/records.js';
+import { USE_RECORDS } from '../../modules/captcha/challenges.js';
 import { RedisServer, testRedis } from '../harness/redis.js';
 import { ROOT } from '../docs/source-files.js';
 import { waitFor } from '../harness/wait.js';
@@ -88,6 +89,20 @@ testRedis('redis-server: holds of all nodes count, until their node is gone', as
   await waitFor('the new node', () => late.of.count('k') === 1);
   b.end();
   await waitFor('the node is gone', () => a.of.count('k') === 0 && late.of.count('k') === 0);
+});
+
+testRedis('redis-server: holds that are released while Redis is away for a moment are released on the others', async (t) => {
+  const server = await RedisServer.start(t);
+  const [a, b] = await nodes(t, 'ab', server, (node) => node.holds('conn'));
+  b.of.acquire('gone', 9);
+  b.of.acquire('stays', 9);
+  await waitFor('the other node', () => a.of.count('gone') === 1 && a.of.count('stays') === 1);
+  await server.kill();
+  await waitFor('away', () => b.connection.status.state === 'away');
+  b.of.release('gone');
+  await server.start();
+  await waitFor('the release', () => a.of.count('gone') === 0);
+  t.true(await waitFor('the rest', () => a.of.count('stays') === 1));
 });
 
 testRedis('redis-server: away, each node counts by itself; back, it goes on without the differences of that time', async (t) => {
@@ -199,4 +214,13 @@ testRedis('redis-server: another format, and keys of another type, are not touch
   hits.add('k', 'hits', 1);
   await waitFor('the error', () => node.log.lines.some((line) => line.includes('WRONGTYPE')));
   t.regex(await server.cli('GET', '{srv:c}:zones'), /x/);
+});
+
+testRedis('redis-server: a challenge that one node accepts while another one counts an attempt stays solved', async (t) => {
+  const server = await RedisServer.start(t);
+  const [a, b] = await nodes(t, 'ab', server, (node) => node.records('sessions', 'last', USE_RECORDS));
+  a.of.update('seed', (uses) => Boolean(Object.assign(uses, { solved: 1, issued: 5 })), undefined);
+  await delay(2);
+  b.of.update('seed', (uses) => Boolean(Object.assign(uses, { attempts: 2, issued: 5 })), undefined);
+  for (const { of } of [a, b]) t.true(await waitFor('both', () => of.get('seed')?.solved === 1 && of.get('seed')?.attempts === 2));
 });
