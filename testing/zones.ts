@@ -29,8 +29,8 @@ export class FakeZones extends Zones {
     return ZoneRecords.open(this.#zone(zone), options, this) ?? tooSmall(zone);
   }
 
-  holds(zone: ZoneSize): Holds {
-    return ZoneHolds.open(this.#zone(zone), 0, 1) ?? tooSmall(zone);
+  holds(zone: ZoneSize, expected?: number): Holds {
+    return ZoneHolds.open(this.#zone(zone), 0, 1, false, expected) ?? tooSmall(zone);
   }
 
   figures(zone: ZoneSize): FigureTable {

@@ -21,6 +21,11 @@ export interface RecordOptions<F extends string, S extends string = never> {
   readonly strings?: Readonly<Record<S, number>>;
   /** Milliseconds after the last change until a record expires; 0 (default): never. */
   readonly ttl?: number;
+  /**
+   * Records that the table is made for: with many more it is slower. Default: as many as the zone has room for, at 4 to 8 bytes each. The first table of
+   * these fields in a zone decides.
+   */
+  readonly expected?: number;
   /** True if a full zone drops the records used longest ago for new ones. Default: true. */
   readonly evict?: boolean;
   /**
@@ -146,8 +151,12 @@ export abstract class Zones {
    * @throws RangeError if the zone is too small for its table
    */
   abstract records<F extends string, S extends string = never>(zone: ZoneSize, options: RecordOptions<F, S>): Records<F, S>;
-  /** Counts of what is held in a zone. For `compile`. @throws RangeError if the zone is too small for its table */
-  abstract holds(zone: ZoneSize): Holds;
+  /**
+   * Counts of what is held in a zone. For `compile`.
+   * @param expected keys that the table is made for, as {@link RecordOptions.expected}
+   * @throws RangeError if the zone is too small for its table
+   */
+  abstract holds(zone: ZoneSize, expected?: number): Holds;
   /** Rows of figures in a zone. For `compile`; in each thread the same object for a zone. @throws RangeError if the zone is too small for its table */
   abstract figures(zone: ZoneSize): FigureTable;
   /**

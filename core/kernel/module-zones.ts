@@ -81,10 +81,10 @@ export class ModuleZones implements Pick<Zones, 'records' | 'holds' | 'figures' 
     return ZoneRecords.open(memory, options, this.options.clock, sync === 'sum' ? undefined : sync) ?? tooSmall(zone.name);
   }
 
-  holds(zone: ZoneSize): Holds {
+  holds(zone: ZoneSize, expected?: number): Holds {
     const { worker, workers } = this.options;
     const { zone: memory, sync } = this.#find(zone);
-    return ZoneHolds.open(memory, worker, workers, sync === 'sum') ?? tooSmall(zone.name);
+    return ZoneHolds.open(memory, worker, workers, sync === 'sum', expected) ?? tooSmall(zone.name);
   }
 
   figures(zone: ZoneSize): FigureTable {

@@ -39,8 +39,8 @@ export class OwnZones extends Zones implements Belonging {
     return this.zones.records(zone, options);
   }
 
-  holds(zone: ZoneSize): Holds {
-    return this.zones.holds(zone);
+  holds(zone: ZoneSize, expected?: number): Holds {
+    return this.zones.holds(zone, expected);
   }
 
   figures(zone: ZoneSize): FigureTable {

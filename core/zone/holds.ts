@@ -33,10 +33,11 @@ export class ZoneHolds implements Holds {
    * The counts in a zone. Undefined: it is too small.
    * @param workers that there are places for, the same in all threads
    * @param isSynced what other nodes hold counts as well
+   * @param entries keys that the table is made for
    */
-  static open(zone: Zone, worker: number, workers: number, isSynced = false): ZoneHolds | undefined {
+  static open(zone: Zone, worker: number, workers: number, isSynced = false, entries?: number): ZoneHolds | undefined {
     const name = tableName(workers, isSynced);
-    const table = HashTable.open(zone, name);
+    const table = HashTable.open(zone, name, entries === undefined ? {} : { entries });
     const pending = isSynced ? PendingChanges.open(zone, name, 0) : undefined;
     if (table === undefined || (isSynced && pending === undefined)) return undefined;
     const holds = new ZoneHolds(zone, table, worker, workers, Waiters.open(zone), pending);

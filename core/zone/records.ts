@@ -82,7 +82,7 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
   ): ZoneRecords<F, S> | undefined {
     const strings = Object.entries(options.strings ?? {}).map(([name, length]) => `${name}:${String(length)}`);
     const name = `records ${[...options.fields, ...strings].join()}${sync === 'last' ? ' last' : ''}`;
-    const table = HashTable.open(zone, name);
+    const table = HashTable.open(zone, name, options.expected === undefined ? {} : { entries: options.expected });
     const changes = sync && RecordChanges.open(zone, name, sync, options);
     if (table === undefined || (sync !== undefined && changes === undefined)) return undefined;
     const records = new ZoneRecords(zone, table, clock, options, changes);

@@ -24,6 +24,9 @@ const TOTALS = ['stored', 'loaded', 'turn'] as const;
 /** The one record of the totals. */
 const ALL = 'all';
 
+/** Fetches at a time that there are short ways to. */
+const FETCHES = 1024;
+
 /** A renewal that has not ended after this time, in milliseconds, has failed: another request may try. */
 const LONGEST_UPDATE = 60_000;
 
@@ -78,9 +81,13 @@ export class CacheZone {
     if (path.memory !== undefined)
       this.kept = new KeptEntries(zones.copies(zone, path.memory), (name, now, uses) => void this.use(name, now, uses));
     this.#index = zones.records(zone, { fields: FIELDS, evicted: (name, { bytes }) => this.#forgotten(name, bytes) });
-    this.#totals = zones.records(zone, { fields: TOTALS, evict: false });
-    this.holds = zones.holds(zone);
-    this.arrivals = new Arrivals(zones.records(zone, ARRIVAL_RECORDS), this.holds, () => this.#totals.add(ALL, 'turn', 1) ?? 0);
+    this.#totals = zones.records(zone, { fields: TOTALS, evict: false, expected: 1 });
+    this.holds = zones.holds(zone, FETCHES);
+    this.arrivals = new Arrivals(
+      zones.records(zone, { ...ARRIVAL_RECORDS, expected: FETCHES }),
+      this.holds,
+      () => this.#totals.add(ALL, 'turn', 1) ?? 0,
+    );
   }
 
   get name(): string {

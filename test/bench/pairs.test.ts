@@ -42,7 +42,15 @@ test('--pairs is ten pairs unless --rounds says otherwise', (t) => {
 test('wrong options are errors that say what to write', async (t) => {
   t.throws(() => parseOptions(['--base', '/tmp']), { message: '--base needs --pairs' });
   t.throws(() => parseOptions(['--pairs']), { message: /--pairs/ });
-  const missing = { wrk: undefined, h2load: undefined, nginx: undefined, haproxy: undefined, openssl: undefined, taskset: undefined };
+  const missing = {
+    wrk: undefined,
+    h2load: undefined,
+    nginx: undefined,
+    haproxy: undefined,
+    varnishd: undefined,
+    openssl: undefined,
+    taskset: undefined,
+  };
   const lab = new Lab(missing, fullPace, tempFolder(t));
   t.teardown(() => lab.close());
   const options = { name: '1k', pairs: 1, base: undefined, quick: true, progress: () => undefined };

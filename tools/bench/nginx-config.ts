@@ -1,6 +1,7 @@
 import {
   CACHE,
   MEMORY,
+  MISSES,
   CACHED_FILES,
   COMPRESSED,
   DECOMPRESSED,
@@ -49,6 +50,7 @@ export function nginxConfig(site: Site, additions: Additions = {}): string {
 function streamBlock(site: Site, listen: readonly string[]): string[] {
   return [
     'stream {',
+    '    proxy_cache_path misses levels=1:2 keys_zone=misses:10m max_size=16m use_temp_path=off;',
     '    upstream backend {',
     `        server 127.0.0.1:${site.backend};`,
     '    }',
@@ -68,6 +70,7 @@ function httpBlock(site: Site, listen: readonly string[], additions: Additions):
     '    keepalive_timeout 3600s;',
     '    keepalive_requests 1000000000;',
     '    proxy_cache_path cache levels=1:2 keys_zone=hits:10m use_temp_path=off;',
+    '    proxy_cache_path misses levels=1:2 keys_zone=misses:10m max_size=16m use_temp_path=off;',
     '    upstream backend {',
     `        server 127.0.0.1:${site.backend};`,
     `        keepalive ${UPSTREAM_KEEPALIVE};`,
@@ -84,6 +87,7 @@ function httpBlock(site: Site, listen: readonly string[], additions: Additions):
     `        location ${DECOMPRESSED}/ { proxy_pass http://backend/; gunzip on; }`,
     `        location ${CACHE}/ { proxy_pass http://backend/; proxy_cache hits; proxy_cache_valid 200 1h; }`,
     `        location ${MEMORY}/ { proxy_pass http://backend/; proxy_cache memory; proxy_cache_valid 200 1h; }`,
+    `        location ${MISSES}/ { proxy_pass http://backend/; proxy_cache misses; proxy_cache_valid 200 1h; proxy_cache_key $request_id; }`,
     `        location = ${OWN_ANSWER} { return 200 "${OWN_BODY}"; }`,
     `        location ${FILES} { alias ${site.files}/; }`,
     `        location ${CACHED_FILES} { alias ${site.files}/; open_file_cache max=1000; }`,

@@ -23,6 +23,7 @@ const programs = {
   h2load: { version: ['--version'], pattern: /nghttp2\/(\S+)/, package: 'nghttp2-client', without: 'no measurement of HTTP/2 (h2)' },
   nginx: { version: ['-v'], pattern: /nginx\/(\S+)/, package: 'nginx', without: 'no ratios; a backend in Node takes its place' },
   haproxy: { version: ['-v'], pattern: /version (\S+)/, package: 'haproxy', without: 'nginx is the only peer' },
+  varnishd: { version: ['-V'], pattern: /varnish-(\d[\w.-]*)/, package: 'varnish', without: 'no caches beside those of nginx' },
   openssl: { version: ['version'], pattern: /OpenSSL (\S+)/, package: 'openssl', without: 'no certificate, so no TLS measurement' },
   taskset: {
     version: ['--version'],
@@ -48,6 +49,7 @@ export function findPrograms(): Programs {
     h2load: find('h2load'),
     nginx: find('nginx'),
     haproxy: find('haproxy'),
+    varnishd: find('varnishd'),
     openssl: find('openssl'),
     taskset: find('taskset'),
   };

@@ -60,7 +60,7 @@ export async function withSite<T>(
     const site = await describeSite(lab, backend, shape);
     const dir = lab.folder(server.files(site));
     const spawnedAt = performance.now();
-    const process = lab.processes.start(server.command(dir), { cores: cores.server });
+    const process = lab.processes.start(server.command(dir, site), { cores: cores.server });
     try {
       // A port that accepts connections says little: one that starts may bind it for a moment to see whether it is free.
       const answeredAt = await answers(

@@ -4,6 +4,7 @@ import { haproxyConfig } from './haproxy-config.js';
 import { type Additions, nginxConfig, nginxOnly, srvOnly } from './nginx-config.js';
 import { NGINX_STREAM_MODULE } from './nginx-stream.js';
 import type { Programs } from './programs.js';
+import { varnishConfig } from './varnish-config.js';
 import { OVER_HTTP2, type Site, UPSTREAM_KEEPALIVE } from './site.js';
 
 /** A server that can be measured. Adding one to the benchmark is adding one of these to the list below. */
@@ -12,7 +13,7 @@ export interface ServerKind {
   /** Its configuration files for the site: path inside its folder, and text. */
   files(site: Site): Readonly<Record<string, string>>;
   /** The command that runs it in the foreground with the files in `dir`. */
-  command(dir: string): readonly string[];
+  command(dir: string, site: Site): readonly string[];
   /** Ends it in order. */
   readonly quit: NodeJS.Signals;
 }
@@ -62,7 +63,7 @@ function nginxServer(name: string, path: string, http: readonly string[]): Serve
 /** The servers that are installed here. */
 export function installedServers(programs: Programs): ServerKind[] {
   const servers: ServerKind[] = [];
-  const { nginx, haproxy } = programs;
+  const { nginx, haproxy, varnishd } = programs;
   if (existsSync(srvEntry)) servers.push(srvServer());
   if (nginx !== undefined) {
     servers.push(nginxServer('nginx', nginx.path, []), nginxServer('nginx-sendfile', nginx.path, ['sendfile on;']));
@@ -72,6 +73,15 @@ export function installedServers(programs: Programs): ServerKind[] {
       name: 'haproxy',
       files: (site) => ({ 'haproxy.cfg': haproxyConfig(site) }),
       command: (dir) => [haproxy.path, '-db', '-f', `${dir}/haproxy.cfg`],
+      quit: 'SIGTERM',
+    });
+  }
+  if (varnishd !== undefined) {
+    servers.push({
+      name: 'varnish',
+      files: (site) => ({ 'site.vcl': varnishConfig(site) }),
+      command: (dir, { port }) =>
+        `${varnishd.path} -F -j none -n ${dir}/work -f ${dir}/site.vcl -a 127.0.0.1:${port} -s malloc,64m`.split(' '),
       quit: 'SIGTERM',
     });
   }

@@ -39,6 +39,9 @@ export const CACHE = '/cache';
 /** Path of the same from a cache that srv has in memory as well. */
 export const MEMORY = '/memory';
 
+/** Path of responses that are stored, and never asked for again. */
+export const MISSES = '/misses';
+
 /** Path that srv passes on over HTTP/2, other servers over HTTP/1. */
 export const OVER_HTTP2 = '/two';
 

@@ -6,7 +6,7 @@ import type { Lab } from './lab.js';
 import { type Load, load, type LoadShape } from './load.js';
 import { NGINX_STREAM_MODULE } from './nginx-stream.js';
 import type { RunningSite, SiteShape } from './running-site.js';
-import { CACHE, CACHED_FILES, MEMORY, OWN_ANSWER, COMPRESSED, DECOMPRESSED, FILES, OVER_HTTP2 } from './site.js';
+import { CACHE, CACHED_FILES, MEMORY, MISSES, OWN_ANSWER, COMPRESSED, DECOMPRESSED, FILES, OVER_HTTP2 } from './site.js';
 
 /** The same cipher for every server, or the comparison is one of ciphers. It is what OpenSSL prefers on both sides. */
 const CIPHER = 'TLSv1.3 TLS_AES_256_GCM_SHA384';
@@ -136,6 +136,16 @@ export const traffics: readonly Traffic[] = [
     per: 'request',
   },
   {
+    name: 'miss-1k',
+    title: '1 KB proxied, and stored in a cache',
+    how: '64 connections, `proxy_cache` with a key that no request has again: to be compared with 1 KB proxied.',
+    path: `${MISSES}/1k`,
+    connections: 64,
+    body: SMALL_BODY,
+    without: ['haproxy'],
+    per: 'request',
+  },
+  {
     name: 'own-1k',
     title: '1 KB by return',
     how: '64 connections, `return 200`: what a response costs whose source costs nothing.',
@@ -238,9 +248,10 @@ export function trafficShape({ tls, streams, stream }: Traffic): SiteShape {
 }
 
 /** Names of servers that cannot do it. */
-export function serversWithout({ without, stream }: Traffic): readonly string[] {
-  if (stream !== true) return without ?? [];
-  return existsSync(NGINX_STREAM_MODULE) ? ['nginx-sendfile'] : ['nginx-sendfile', 'nginx'];
+export function serversWithout({ without = [], stream, path }: Traffic): readonly string[] {
+  const isCached = path.startsWith(`${CACHE}/`) || path.startsWith(`${MEMORY}/`);
+  if (stream !== true) return isCached ? without : [...without, 'varnish'];
+  return existsSync(NGINX_STREAM_MODULE) ? ['nginx-sendfile', 'varnish'] : ['nginx-sendfile', 'nginx', 'varnish'];
 }
 
 /** Why this traffic cannot be made here. */

@@ -1,4 +1,5 @@
 import type { Scenario } from '../scenario.js';
+import { cacheIndexScenario } from './cache-index.js';
 import { changeRateScenario } from './change-rate.js';
 import { changesScenario } from './changes.js';
 import { healthScenario } from './health.js';
@@ -25,5 +26,6 @@ export const allScenarios: readonly Scenario[] = [
   locationsScenario,
   changesScenario,
   changeRateScenario,
+  cacheIndexScenario,
   ...pickScenarios,
 ];
