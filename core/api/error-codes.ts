@@ -130,6 +130,11 @@ export const ERROR_CODES = {
     meaning: 'The upstream has no member with this id or address.',
     remedy: 'GET the members; ids of removed members are not reused.',
   },
+  StatisticsNotFound: {
+    status: 404,
+    meaning: 'There are no statistics of this name.',
+    remedy: 'GET /v1/vts; a server without requests since it was added has some, an upstream has not.',
+  },
   HealthCheckNotFound: {
     status: 404,
     meaning: 'The upstream has no health check of this type.',

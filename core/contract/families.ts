@@ -36,7 +36,7 @@ export interface Collection {
 
 /** The figures of all modules in the main thread. */
 export abstract class Families {
-  /** Called in a constructor: adds families, until the module ends. @param collect called for each reader; must not take long, as `samples` are read later */
+  /** Adds families, from the start of the module to its end. @param collect called for each reader; must not take long, as `samples` are read later */
   abstract provide(collect: () => Collection): void;
   /** Families of all modules. The same name may come several times, from several modules. */
   abstract collect(): Required<Collection>;

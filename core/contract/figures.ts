@@ -48,12 +48,15 @@ export interface FigureTable {
   /**
    * A row of a key that is found while requests run. Held by this worker until the main thread has ended it ({@link end}, {@link trim}). Undefined: there is
    * no room. Not to be retained beyond {@link trim}.
+   * @param most rows that there may be with such a limit, over all workers and keys: one more is undefined, without a lock. Absent: it is not one of them
    */
-  row(key: string, shape: RowShape): FigureRow | undefined;
+  row(key: string, shape: RowShape, most?: number): FigureRow | undefined;
   /** In workers, now and then: releases the rows that were ended. True if there were some: rows that {@link row} has returned are invalid then. */
   trim(): boolean;
-  /** Rows that were not made because there was no room. */
+  /** Rows that were not made because the zone had no room. */
   readonly rejected: number;
+  /** Rows that were made with a limit. */
+  readonly limited: number;
   /** All rows, the oldest first. In the main thread. The first call, and one after many rows were made, takes them in pieces: lists those of the pieces so far. */
   totals(): readonly FigureTotals[];
   /** Ends a row that {@link row} has made: workers release it. */

@@ -9,11 +9,12 @@ export const DISTRIBUTION_CELLS = BUCKETS + 1;
 
 export const cellsOf = ({ counters, gauges, distributions }: RowShape): number => counters + gauges + distributions * DISTRIBUTION_CELLS;
 
-/** Words of the head of all rows: changes of what rows there are, and rows that had no room. */
-const Head = { changes: 0, rejected: 1, BYTES: 8 } as const;
+/** Words of the head of all rows: changes of what rows there are, rows that had no room, and rows that were made with a limit. */
+const Head = { changes: 0, rejected: 1, limited: 2, BYTES: 16 } as const;
 /** Words of a row; the bits of its holders and the offsets of its lanes follow. The moment is a number of 8 bytes. */
 const Row = { created: 0, flags: 2, number: 3, counters: 4, gauges: 5, distributions: 6, BYTES: 32 } as const;
 const ENDED = 1;
+const LIMITED = 2;
 
 const TABLE = 'figures';
 
@@ -81,16 +82,23 @@ export class FigureMemory {
     return this.zone.u32[wordOf(this.head) + Head.rejected]!;
   }
 
-  /** A thread holds the row from now on; it is made if it is new. 0: there is no room. */
-  hold(key: string, shape: RowShape, thread: number): number {
+  /** Rows that were made with a limit. */
+  get limited(): number {
+    return Atomics.load(this.zone.u32, wordOf(this.head) + Head.limited);
+  }
+
+  /** A thread holds the row from now on; it is made if it is new. 0: there is no room. @param most rows with a limit that there may be */
+  hold(key: string, shape: RowShape, thread: number, most?: number): number {
     return this.#locked(() => {
-      const row = this.table.find(key, false) || this.#insert(key, shape);
+      const known = this.table.find(key, false);
+      if (known === 0 && most !== undefined && this.limited >= most) return 0;
+      const row = known || this.#insert(key, shape, most !== undefined);
       if (row === 0) {
         this.zone.u32[wordOf(this.head) + Head.rejected]!++;
         return 0;
       }
       const words = wordOf(row);
-      this.zone.u32[words + Row.flags] = 0;
+      this.zone.u32[words + Row.flags]! &= ~ENDED;
       this.zone.u32[this.#holderWord(row, thread)]! |= bitOf(thread);
       return row;
     });
@@ -160,6 +168,7 @@ export class FigureMemory {
           const word = this.#laneWord(offset, lane);
           if (u32[word] !== 0) slab.release(u32[word]!);
         }
+        if ((u32[wordOf(offset) + Row.flags]! & LIMITED) !== 0) u32[wordOf(this.head) + Head.limited]!--;
         this.table.removeAt(offset);
         u32[wordOf(this.head) + Head.changes]!++;
       }
@@ -212,7 +221,7 @@ export class FigureMemory {
     this.zone.f64[numberOf(row)] = now;
   }
 
-  #insert(key: string, shape: RowShape): number {
+  #insert(key: string, shape: RowShape, isLimited: boolean): number {
     const row = this.table.insert(key, Row.BYTES + (this.#holderWords + this.threads + 1) * 4);
     if (row === 0) return 0;
     const { u32, f64 } = this.zone;
@@ -220,6 +229,8 @@ export class FigureMemory {
     const changes = ++u32[wordOf(this.head) + Head.changes]!;
     f64[numberOf(row)] = Date.now();
     u32[words + Row.number] = changes;
+    u32[words + Row.flags] = isLimited ? LIMITED : 0;
+    if (isLimited) u32[wordOf(this.head) + Head.limited]!++;
     u32[words + Row.counters] = shape.counters;
     u32[words + Row.gauges] = shape.gauges;
     u32[words + Row.distributions] = shape.distributions;

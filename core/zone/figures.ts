@@ -13,6 +13,8 @@ export class SharedFigures implements FigureTable {
   readonly #rows = new Map<string, LaneRow>();
   readonly #listed = new Map<number, Totals>();
   #totals: Totals[] = [];
+  #keys: ReadonlySet<string> = new Set();
+  #keysOf: readonly FigureTotals[] = [];
   /** {@link FigureMemory.changes} when all rows were listed; -1: they were not yet. */
   #changes = -1;
 
@@ -37,6 +39,10 @@ export class SharedFigures implements FigureTable {
     return this.memory.rejected;
   }
 
+  get limited(): number {
+    return this.memory.limited;
+  }
+
   held(key: string, shape: RowShape, scope: MetricScope): FigureRow {
     const row = this.#rows.get(key) ?? this.#hold(key, shape) ?? new LaneRow(this.memory, 0, shape, this.thread);
     row.scopes++;
@@ -47,8 +53,11 @@ export class SharedFigures implements FigureTable {
     return row;
   }
 
-  row(key: string, shape: RowShape): FigureRow | undefined {
-    return this.#rows.get(key) ?? this.#hold(key, shape);
+  row(key: string, shape: RowShape, most?: number): FigureRow | undefined {
+    const known = this.#rows.get(key);
+    if (known !== undefined) return known;
+    if (most !== undefined && this.memory.limited >= most && !this.#isListed(key)) return undefined;
+    return this.#hold(key, shape, most);
   }
 
   trim(): boolean {
@@ -82,12 +91,22 @@ export class SharedFigures implements FigureTable {
     if (ended.length > 0) this.memory.remove(ended as readonly ListedRow[]);
   }
 
+  /** A row exists, as the last list says, which is made again when rows were made or removed: clients that name ever new keys cost no lock. */
+  #isListed(key: string): boolean {
+    const rows = this.totals();
+    if (this.#keysOf !== rows) {
+      this.#keys = new Set(rows.map((row) => row.key));
+      this.#keysOf = rows;
+    }
+    return this.#keys.has(key);
+  }
+
   #known(row: FigureTotals): Totals | undefined {
     return row instanceof Totals && this.#listed.get(row.offset) === row ? row : undefined;
   }
 
-  #hold(key: string, shape: RowShape): LaneRow | undefined {
-    const offset = this.memory.hold(key, shape, this.thread);
+  #hold(key: string, shape: RowShape, most?: number): LaneRow | undefined {
+    const offset = this.memory.hold(key, shape, this.thread, most);
     if (offset === 0) return undefined;
     const row = new LaneRow(this.memory, offset, shape, this.thread);
     this.#rows.set(key, row);

@@ -136,3 +136,21 @@ test('many rows are listed in pieces, in their order', (t) => {
   master.totals();
   t.deepEqual(keys(master), all);
 });
+
+test('rows with a limit are as many as it says, over all workers', (t) => {
+  const { master, one, two } = stage(1024 * 1024);
+  for (let index = 0; index < 3; index++) t.truthy(one.row(`a ${index}`, SHAPE, 4));
+  t.truthy(two.row('b', SHAPE, 4));
+  t.is(two.row('c', SHAPE, 4), undefined);
+  // One that another worker has made.
+  two.row('a 1', SHAPE, 4)!.add(0, 1);
+  t.truthy(two.row('without a limit', SHAPE));
+  t.is(master.limited, 4);
+  const row = master.totals().find(({ key }) => key === 'b')!;
+  master.end(row);
+  two.trim();
+  master.sweep(master.totals());
+  t.is(master.limited, 3);
+  t.truthy(one.row('c', SHAPE, 4));
+  t.is(master.rejected, 0);
+});

@@ -1,0 +1,121 @@
+import { setImmediate } from 'node:timers/promises';
+import type { FigureTable, FigureTotals } from '../../core/contract/figures.js';
+import type { Upstreams } from '../../core/contract/upstreams.js';
+import { partsOf, type RowKind } from './layout.js';
+import type { StatisticsTables } from './tables.js';
+
+/** A row with its names. */
+export interface NamedRow {
+  readonly kind: RowKind;
+  readonly name: string;
+  /** A member, or a key of a group. */
+  readonly part: string;
+  readonly totals: FigureTotals;
+  readonly table: FigureTable;
+}
+
+/** All rows at one moment. */
+export interface Scrape {
+  readonly rows: readonly NamedRow[];
+  /** All of it was read: removes rows that had ended by then. */
+  readonly done: () => void;
+}
+
+type Known = Pick<Upstreams, 'get'>;
+
+/** Members that are looked at before others run. */
+const PIECE = 500;
+
+/** The rows of all tables, for readers in the main thread. */
+export class Collector {
+  /** Names of rows, taken apart once. */
+  readonly #named = new WeakMap<FigureTotals, NamedRow>();
+  /** Upstreams of the configuration that have rows. */
+  readonly #seen = new Set<string>();
+  #isSweeping = false;
+
+  constructor(
+    private readonly tables: StatisticsTables,
+    private readonly http: Known,
+    private readonly stream: Known,
+    private readonly run: (work: () => Promise<void>) => void,
+  ) {}
+
+  get rows(): readonly NamedRow[] {
+    const lists = this.tables.all.map((table) => table.totals().map((totals) => this.#nameOf(totals, table)));
+    return lists.length === 1 ? lists[0]! : lists.flat();
+  }
+
+  scrape(): Scrape {
+    const { rows } = this;
+    const ended = rows.filter(({ totals }) => totals.hasEnded);
+    return { rows, done: () => this.#sweep(rows, ended) };
+  }
+
+  /** Rows of groups, and rows that no zone had room for. */
+  get budget(): { readonly groups: number; readonly rejected: number } {
+    let [groups, rejected] = [0, 0];
+    for (const table of this.tables.all) {
+      groups += table.limited;
+      rejected += table.rejected;
+    }
+    return { groups, rejected };
+  }
+
+  #sweep(rows: readonly NamedRow[], ended: readonly NamedRow[]): void {
+    for (const { totals, table } of ended) table.sweep([totals]);
+    this.tables.forget();
+    if (this.#isSweeping) return;
+    this.#isSweeping = true;
+    this.run(async () => {
+      try {
+        await this.#endMembers(rows);
+      } finally {
+        this.#isSweeping = false;
+      }
+    });
+  }
+
+  /** Ends rows of members and upstreams that the configuration had and has no more. Workers release them. */
+  async #endMembers(rows: readonly NamedRow[]): Promise<void> {
+    const members = new Map<string, ReadonlySet<string> | undefined>();
+    let looked = 0;
+    for (const { kind, name, part, totals, table } of rows) {
+      if (!isOfUpstream(kind)) continue;
+      const isStream = kind.startsWith('stream');
+      const key = `${isStream ? 'stream' : 'http'} ${name}`;
+      if (!members.has(key)) {
+        members.set(key, await membersOf((isStream ? this.stream : this.http).get(name)));
+        if (members.get(key) !== undefined) this.#seen.add(key);
+      }
+      if (++looked % PIECE === 0) await setImmediate();
+      const known = members.get(key);
+      const isThere = known === undefined ? !this.#seen.has(key) : part === '' || known.has(part);
+      if (!isThere) table.end(totals);
+    }
+    for (const key of this.#seen) if (!members.has(key)) this.#seen.delete(key);
+  }
+
+  #nameOf(totals: FigureTotals, table: FigureTable): NamedRow {
+    const known = this.#named.get(totals);
+    if (known !== undefined) return known;
+    const row: NamedRow = { ...partsOf(totals.key), totals, table };
+    this.#named.set(totals, row);
+    return row;
+  }
+}
+
+function isOfUpstream(kind: RowKind): boolean {
+  return kind === 'member' || kind === 'upstream' || kind === 'stream_member' || kind === 'stream_upstream';
+}
+
+/** Addresses of an upstream; undefined: the configuration has none of that name. */
+async function membersOf(upstream: ReturnType<Known['get']>): Promise<ReadonlySet<string> | undefined> {
+  if (upstream === undefined) return undefined;
+  const found = new Set<string>();
+  for (const { server } of upstream.peers) {
+    found.add(server);
+    if (found.size % PIECE === 0) await setImmediate();
+  }
+  return found;
+}

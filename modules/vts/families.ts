@@ -1,0 +1,234 @@
+import type { Distribution } from '../../core/contract/distribution.js';
+import type { Collection, FigureFamily, Sample } from '../../core/contract/families.js';
+import type { Labels } from '../../core/contract/metrics.js';
+import type { Collector, NamedRow } from './collector.js';
+import { OTHER } from './filters.js';
+import {
+  AttemptFigure,
+  CACHE_STATUSES,
+  CLASSES,
+  CODES,
+  Http,
+  LIMITS,
+  Main,
+  METHODS,
+  PROTOCOLS,
+  Stream,
+  Time,
+  type RowKind,
+} from './layout.js';
+import { shownName } from './shown-name.js';
+
+/** Kinds of rows with the same figures. */
+interface Group {
+  readonly kinds: readonly RowKind[];
+  /** Beginning of the names of its families. */
+  readonly prefix: string;
+  /** Completes "Requests of a": `server`. */
+  readonly of: string;
+  readonly labels: (row: NamedRow) => Labels;
+}
+
+const REQUESTS: readonly Group[] = [
+  { kinds: ['server'], prefix: 'srv_http', of: 'server', labels: ({ name }) => ({ server: name }) },
+  { kinds: ['location'], prefix: 'srv_http_location', of: 'location', labels: ({ name }) => ({ location: name }) },
+  {
+    kinds: ['filter', 'other'],
+    prefix: 'srv_http_group',
+    of: 'group',
+    labels: ({ kind, name, part }) => ({ group: shownName(name), key: kind === 'other' ? OTHER : shownName(part) }),
+  },
+];
+const upstreamLabels = ({ name }: NamedRow): Labels => ({ upstream: name });
+const memberLabels = ({ name, part }: NamedRow): Labels => ({ upstream: name, server: part });
+const ATTEMPTS: readonly Group[] = [
+  { kinds: ['upstream'], prefix: 'srv_http_upstream', of: 'upstream', labels: upstreamLabels },
+  { kinds: ['member'], prefix: 'srv_http_member', of: 'server of an upstream', labels: memberLabels },
+  { kinds: ['stream_upstream'], prefix: 'srv_stream_upstream', of: 'upstream', labels: upstreamLabels },
+  { kinds: ['stream_member'], prefix: 'srv_stream_member', of: 'server of an upstream', labels: memberLabels },
+];
+const MAIN: Group = { kinds: ['main'], prefix: 'srv_http', of: 'server', labels: () => ({}) };
+const SESSIONS: Group = { kinds: ['stream_server'], prefix: 'srv_stream', of: 'server', labels: ({ name }) => ({ server: name }) };
+
+/** Figures for monitoring, made while they are read. */
+export function collectFamilies(collector: Collector): Collection {
+  const { rows, done } = collector.scrape();
+  return { families: familiesOf(rows, collector), done };
+}
+
+function* familiesOf(rows: readonly NamedRow[], { budget }: Collector): Generator<FigureFamily> {
+  for (const group of REQUESTS) yield* requestFamilies(group, of(rows, group));
+  for (const group of ATTEMPTS) yield* attemptFamilies(group, of(rows, group));
+  yield {
+    name: 'srv_http_subrequests',
+    help: 'Subrequests.',
+    kind: 'counter',
+    samples: counterSamples(of(rows, MAIN), MAIN, Main.Subrequests),
+  };
+  yield* sessionFamilies(SESSIONS, of(rows, SESSIONS));
+  yield { name: 'srv_vts_groups', help: 'Groups of requests.', kind: 'gauge', samples: [{ labels: {}, value: budget.groups }] };
+  yield {
+    name: 'srv_vts_rejected_rows',
+    help: 'Figures that were not counted because the zone had no room.',
+    kind: 'counter',
+    samples: [{ labels: {}, value: budget.rejected }],
+  };
+}
+
+const of = (rows: readonly NamedRow[], { kinds }: Group): NamedRow[] => rows.filter(({ kind }) => kinds.includes(kind));
+
+function* requestFamilies(group: Group, rows: readonly NamedRow[]): Generator<FigureFamily> {
+  const { prefix, of: what } = group;
+  const one = (name: string, help: string, counter: number, unit?: 'bytes'): FigureFamily => ({
+    name: `${prefix}_${name}`,
+    help: `${help} of a ${what}.`,
+    ...(unit && { unit }),
+    kind: 'counter',
+    samples: counterSamples(rows, group, counter),
+  });
+  yield one('requests', 'Requests', Http.Requests);
+  yield {
+    name: `${prefix}_responses`,
+    help: `Responses of a ${what} by status.`,
+    kind: 'counter',
+    samples: statusSamples(rows, group, Http.Statuses),
+  };
+  yield { ...one('requests_by_method', 'Requests by method', 0), ...listed(rows, group, Http.Methods, 'method', METHODS) };
+  yield { ...one('requests_by_protocol', 'Requests by protocol', 0), ...listed(rows, group, Http.Protocols, 'protocol', PROTOCOLS) };
+  yield {
+    ...one('cache_requests', 'Requests by what the cache had for them', 0),
+    ...listed(rows, group, Http.Cache, 'status', CACHE_STATUSES),
+  };
+  yield {
+    ...one('limited_requests', 'Requests that were delayed or rejected by a limit', 0),
+    ...listed(rows, group, Http.Limits, 'limit', LIMITS),
+  };
+  yield one('received', 'Bytes of requests', Http.Received, 'bytes');
+  yield one('sent', 'Bytes of responses', Http.Sent, 'bytes');
+  yield one('discarded', 'Requests that ended without a response', Http.Discarded);
+  yield one('aborted', 'Requests whose client left early', Http.Aborted);
+  yield one('retries', 'Attempts after the first one at members, for requests', Http.Retries);
+  yield one('upgrades', 'Upgraded connections', Http.Upgrades);
+  if (prefix === 'srv_http') {
+    yield {
+      name: `${prefix}_active_requests`,
+      help: `Requests of a ${what} under way.`,
+      kind: 'gauge',
+      samples: gaugeSamples(rows, group),
+    };
+  }
+  yield timeFamily(
+    `${prefix}_request_duration`,
+    `Time from the head of a request to the end of its response, of a ${what}.`,
+    rows,
+    group,
+    0,
+  );
+}
+
+function* attemptFamilies(group: Group, rows: readonly NamedRow[]): Generator<FigureFamily> {
+  const { prefix, of: what } = group;
+  const one = (name: string, help: string, counter: number, unit?: 'bytes'): FigureFamily => ({
+    name: `${prefix}_${name}`,
+    help: `${help}, of a ${what}.`,
+    ...(unit && { unit }),
+    kind: 'counter',
+    samples: counterSamples(rows, group, counter),
+  });
+  yield one('attempts', 'Attempts', AttemptFigure.Attempts);
+  yield {
+    name: `${prefix}_responses`,
+    help: `Results of attempts by status, of a ${what}.`,
+    kind: 'counter',
+    samples: statusSamples(rows, group, AttemptFigure.Statuses),
+  };
+  yield one('received', 'Bytes of responses', AttemptFigure.Received, 'bytes');
+  yield one('sent', 'Bytes of requests', AttemptFigure.Sent, 'bytes');
+  yield one('failures', 'Attempts that failed', AttemptFigure.Errors);
+  yield one('timeouts', 'Attempts that timed out', AttemptFigure.TimedOut);
+  yield one('retries', 'Attempts after the first one of a request', AttemptFigure.Retries);
+  yield one('reused_connections', 'Attempts with a kept connection', AttemptFigure.Reused);
+  yield timeFamily(
+    `${prefix}_response_duration`,
+    `Time of attempts until the end of the response, of a ${what}.`,
+    rows,
+    group,
+    Time.Response,
+  );
+  if (!group.kinds.some((kind) => kind.endsWith('upstream'))) return;
+  yield timeFamily(`${prefix}_connect_duration`, `Time of attempts until there was a connection, of a ${what}.`, rows, group, Time.Connect);
+  yield timeFamily(`${prefix}_header_duration`, `Time of attempts until the head of the response, of a ${what}.`, rows, group, Time.Head);
+}
+
+function* sessionFamilies(group: Group, rows: readonly NamedRow[]): Generator<FigureFamily> {
+  const { prefix, of: what } = group;
+  const one = (name: string, help: string, counter: number, unit?: 'bytes'): FigureFamily => ({
+    name: `${prefix}_${name}`,
+    help: `${help} of a ${what}.`,
+    ...(unit && { unit }),
+    kind: 'counter',
+    samples: counterSamples(rows, group, counter),
+  });
+  yield one('sessions', 'Sessions', Stream.Sessions);
+  yield {
+    name: `${prefix}_results`,
+    help: `Sessions of a ${what} by status.`,
+    kind: 'counter',
+    samples: statusSamples(rows, group, Stream.Statuses),
+  };
+  yield one('received', 'Bytes of clients', Stream.Received, 'bytes');
+  yield one('sent', 'Bytes to clients', Stream.Sent, 'bytes');
+  yield one('rejected_connections', 'Sessions rejected by a limit', Stream.ConnRejected);
+  yield one('retries', 'Attempts after the first one at members, for sessions', Stream.Retries);
+  yield { name: `${prefix}_active_sessions`, help: `Sessions of a ${what} under way.`, kind: 'gauge', samples: gaugeSamples(rows, group) };
+  yield timeFamily(`${prefix}_session_duration`, `Time of sessions of a ${what}.`, rows, group, 0);
+}
+
+function timeFamily(name: string, help: string, rows: readonly NamedRow[], group: Group, distribution: number): FigureFamily {
+  return { name, help, unit: 'seconds', kind: 'distribution', samples: distributionSamples(rows, group, distribution) };
+}
+
+function* counterSamples(rows: readonly NamedRow[], { labels }: Group, counter: number): Generator<Sample> {
+  for (const row of rows) yield { labels: labels(row), value: row.totals.counter(counter), createdAt: row.totals.createdAt };
+}
+
+function* gaugeSamples(rows: readonly NamedRow[], { labels }: Group): Generator<Sample> {
+  for (const row of rows) yield { labels: labels(row), value: row.totals.gauge(0) };
+}
+
+function* distributionSamples(rows: readonly NamedRow[], { labels }: Group, distribution: number): Generator<Sample<Distribution>> {
+  for (const row of rows) yield { labels: labels(row), value: row.totals.distribution(distribution), createdAt: row.totals.createdAt };
+}
+
+/** Samples of a list of counters beside each other. Zeros are left out. */
+function listed(
+  rows: readonly NamedRow[],
+  group: Group,
+  first: number,
+  label: string,
+  names: readonly string[],
+): { readonly kind: 'counter'; readonly samples: Iterable<Sample> } {
+  return { kind: 'counter', samples: listSamples(rows, group, { first, label, names }) };
+}
+
+interface CounterList {
+  readonly first: number;
+  readonly label: string;
+  readonly names: readonly string[];
+}
+
+function* listSamples(rows: readonly NamedRow[], { labels }: Group, { first, label, names }: CounterList): Generator<Sample> {
+  for (const row of rows) {
+    const common = labels(row);
+    for (const [at, name] of names.entries()) {
+      const value = row.totals.counter(first + at);
+      if (value > 0) yield { labels: { ...common, [label]: name.toLowerCase() }, value, createdAt: row.totals.createdAt };
+    }
+  }
+}
+
+const STATUS_NAMES: readonly string[] = [...CODES.map(String), ...CLASSES];
+
+function* statusSamples(rows: readonly NamedRow[], group: Group, first: number): Generator<Sample> {
+  yield* listSamples(rows, group, { first, label: 'code', names: STATUS_NAMES });
+}

@@ -1,0 +1,61 @@
+import type { Metrics, MetricValue } from '../../core/contract/metrics.js';
+import type { ServerStatus } from '../../core/contract/server-status.js';
+import type { Statistics } from '../../core/contract/statistics.js';
+
+type Numbers = Readonly<Record<string, number>>;
+type Zones = Readonly<Record<string, Numbers>>;
+
+/** Figures that are not rows. */
+export interface MainView {
+  /** Epoch milliseconds. */
+  readonly now: number;
+  readonly loaded: number;
+  /** Number of the last sample of rates. */
+  readonly sample: number;
+  readonly connections: Numbers;
+  readonly tls: Numbers;
+  readonly workers: readonly Numbers[];
+  readonly caches: Zones;
+  readonly limits: Zones;
+  readonly groups: Numbers;
+}
+
+interface Services {
+  readonly statistics: Statistics;
+  readonly status: ServerStatus;
+  readonly metrics: Metrics;
+}
+
+interface Own {
+  readonly groups: Numbers;
+  readonly sample: number;
+}
+
+export function mainView({ statistics, status, metrics }: Services, { groups, sample }: Own): MainView {
+  const { active, reading, writing, waiting, accepted, handled, requests, handshakes, handshakesFailed, sessionReuses } = statistics;
+  const values = metrics.read();
+  return {
+    now: Date.now(),
+    loaded: status.loadedAt,
+    sample,
+    connections: { active, reading, writing, waiting, accepted, handled, requests },
+    tls: { handshakes, handshakes_failed: handshakesFailed, session_reuses: sessionReuses },
+    workers: Array.from(status.workers(), ({ index, place }) => ({ worker: index, ...statistics.ofWorker(place) })),
+    caches: zonesOf(values, 'srv_cache_requests_total', 'status'),
+    limits: zonesOf(values, 'srv_limit_requests_total', 'result'),
+    groups,
+  };
+}
+
+/** Counters of a metric by the label `zone`, and within it by another label. */
+function zonesOf(values: readonly MetricValue[], name: string, label: string): Zones {
+  const zones: Record<string, Record<string, number>> = {};
+  for (const metric of values) {
+    const zone = metric.labels['zone'];
+    const part = metric.labels[label];
+    if (metric.name !== name || metric.kind !== 'counter' || zone === undefined || part === undefined) continue;
+    const found = (zones[zone] ??= {});
+    found[part] = (found[part] ?? 0) + metric.value;
+  }
+  return zones;
+}

@@ -1,0 +1,75 @@
+import { setTimeout } from 'node:timers/promises';
+import { ApiError, DATA_PLANE_ERRORS, dryRunReply, route, type Call, type Reply } from '../../core/contract/control.js';
+import { DataPlane } from '../../core/contract/data-plane.js';
+import { controlModule } from '../../core/contract/manifest.js';
+import { Type } from '../../core/contract/schema.js';
+import { jsonOf } from './json-text.js';
+import type { MainView } from './main-view.js';
+import { SECTIONS, type Page, type PageCall } from './pages.js';
+
+/** How often a call that waits looks for changes. Rates are measured each second. Milliseconds. */
+const POLL = 250;
+
+const selection = {
+  group: Type.Optional(Type.Union(Object.keys(SECTIONS).map((section) => Type.Literal(section)))),
+  name: Type.Optional(Type.String({ maxLength: 1000, description: 'Name of a server, location, upstream or group.' })),
+};
+
+const read = {
+  summary: 'Read the statistics of servers, locations, upstreams, groups, caches and limits',
+  query: Type.Object({
+    ...selection,
+    after: Type.Optional(Type.Integer({ minimum: 0, description: '`sample` of the last response: with `wait`.' })),
+    wait: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 60,
+        description: 'Seconds that the response waits at most, until something was counted after that sample.',
+      }),
+    ),
+  }),
+  responses: { 200: Type.Unsafe<unknown>({ type: 'object', title: 'TrafficStatistics', additionalProperties: true }) },
+  errors: DATA_PLANE_ERRORS,
+} as const;
+
+const reset = {
+  summary: 'Set statistics to zero',
+  query: Type.Object(selection),
+  responses: {
+    200: Type.Object({ reset: Type.Integer({ minimum: 0, description: 'Rows that were set to zero.' }) }, { title: 'StatisticsReset' }),
+  },
+  dryRun: true,
+  errors: [...DATA_PLANE_ERRORS, 'StatisticsNotFound'],
+} as const;
+
+/** Statistics by API: `/v1/vts`. */
+@controlModule({ name: 'srv_http_vts_api_module', api: '1.2', key: 'vts', dataModule: 'srv_http_vts_module' })
+export class StatisticsApi {
+  constructor(private readonly dataPlane: DataPlane) {}
+
+  @route('GET', '', read)
+  async read(call: Call<typeof read>): Promise<Reply> {
+    const { group, name, after, wait } = call.query;
+    if (after !== undefined && wait !== undefined) await this.#changed(after, wait, call);
+    const main = await this.dataPlane.call<MainView>('vts.main', {}, call);
+    const first = await this.#page({ group, name }, call);
+    return { status: 200, type: 'application/json', stream: jsonOf(main, first, (next) => this.#page({ group, name, next }, call)) };
+  }
+
+  @route('DELETE', '', reset)
+  async reset(call: Call<typeof reset>): Promise<Reply> {
+    const { group, name } = call.query;
+    const count = await this.dataPlane.call<number>('vts.reset', { group, name }, call);
+    if (count === 0 && name !== undefined) throw new ApiError(404, 'StatisticsNotFound', `there are no statistics of "${name}"`);
+    return call.dryRun ? dryRunReply([`${count} rows`]) : { status: 200, body: { reset: count } };
+  }
+
+  #page(params: PageCall, call: Call): Promise<Page | undefined> {
+    return this.dataPlane.call<Page | undefined>('vts.page', params, call);
+  }
+
+  async #changed(after: number, seconds: number, call: Call<typeof read>): Promise<void> {
+    const end = performance.now() + seconds * 1000;
+    while (!(await this.dataPlane.call<boolean>('vts.changed', { after }, call)) && performance.now() < end) await setTimeout(POLL);
+  }
+}

@@ -1,0 +1,143 @@
+import { setImmediate } from 'node:timers/promises';
+import type { FigureTable } from '../../core/contract/figures.js';
+import { action, type ActionContext } from '../../core/contract/control.js';
+import { DECLINED, type HttpHandlers } from '../../core/contract/http.js';
+import { httpModule, type HttpModule } from '../../core/contract/manifest.js';
+import { Metrics, type MetricScope } from '../../core/contract/metrics.js';
+import { Families } from '../../core/contract/families.js';
+import { ServerStatus } from '../../core/contract/server-status.js';
+import { Statistics } from '../../core/contract/statistics.js';
+import { StreamUpstreams } from '../../core/contract/stream-servers.js';
+import { Tasks } from '../../core/contract/tasks.js';
+import { Upstreams } from '../../core/contract/upstreams.js';
+import { Zones } from '../../core/contract/zones.js';
+import { EndedRequest } from './counting.js';
+import { directives, OWN_SIZE } from './directives.js';
+import { collectFamilies } from './families.js';
+import { CountedServers, isCounted, mostGroups, ScopeCounters, ServerCounters, type HttpStatisticsScope } from './http-scopes.js';
+import { Collector } from './collector.js';
+import { MemberRows } from './member-rows.js';
+import { Pages, selected, type Page, type PageCall, type Selection } from './pages.js';
+import { INTERVAL, Rates } from './rates.js';
+import { mainView, type MainView } from './main-view.js';
+import { StatisticsMemory, StatisticsTables } from './tables.js';
+
+const NAME = 'srv_http_vts_module';
+/** How often a worker releases rows that the main thread has ended, and how often rates are measured. Milliseconds. */
+const TRIM = 2000;
+
+/** Statistics of servers, locations, upstreams and groups of requests, with distributions of times and with rates (nginx-module-vts). */
+@httpModule({ name: NAME, api: '1.2', directives, provides: [StatisticsMemory] })
+export class HttpStatistics extends StatisticsMemory implements HttpModule {
+  readonly #tables: StatisticsTables;
+  readonly #collector: Collector;
+  readonly #rates = new Rates();
+  readonly #pages: Pages;
+  readonly #ended = new EndedRequest();
+  readonly #servers = new CountedServers();
+  /** Rows of members by their table. */
+  readonly #members = new Map<FigureTable, MemberRows>();
+  readonly #trimSteps = new Set<() => void>();
+
+  constructor(
+    zones: Zones,
+    private readonly families: Families,
+    private readonly tasks: Tasks,
+    private readonly upstreams: Upstreams,
+    private readonly statistics: Statistics,
+    private readonly status: ServerStatus,
+    private readonly metrics: Metrics,
+    streamUpstreams: StreamUpstreams,
+  ) {
+    super();
+    this.#tables = new StatisticsTables(zones, zones.own('figures', OWN_SIZE));
+    this.#collector = new Collector(this.#tables, upstreams, streamUpstreams, (work) => tasks.run(work));
+    this.#pages = new Pages(this.#collector, this.#rates);
+  }
+
+  start(role: string): void {
+    if (role !== 'worker') this.families.provide(() => collectFamilies(this.#collector));
+    if (role === 'worker') this.tasks.every(TRIM, () => this.#trim());
+    else this.tasks.every(INTERVAL, () => this.#rates.sample(this.#collector.rows, Date.now(), setImmediate));
+  }
+
+  own(scope: MetricScope): FigureTable {
+    return this.#tables.use(undefined, scope);
+  }
+
+  onTrim(step: () => void): void {
+    this.#trimSteps.add(step);
+  }
+
+  compileServer(scope: HttpStatisticsScope): HttpHandlers | undefined {
+    const table = this.#tableOf(scope);
+    const counters = table && new ServerCounters(scope, table);
+    this.#servers.compiled(scope, counters);
+    return counters && { post_read: counters.begin, explain: { post_read: () => DECLINED } };
+  }
+
+  compile(scope: HttpStatisticsScope): HttpHandlers | undefined {
+    const table = this.#tableOf(scope);
+    if (table === undefined) return undefined;
+    const members = this.#membersOf(table, mostGroups(scope));
+    const counters = new ScopeCounters(scope, table, this.#ended, members, this.#servers.of(scope));
+    const clear = (): void => counters.clear();
+    this.#trimSteps.add(clear);
+    const release = (): void => void this.#trimSteps.delete(clear);
+    scope.register({ abort: release, release });
+    return { log: counters.count, memberAttempt: counters.countAttempt };
+  }
+
+  @action('vts.main')
+  main(): MainView {
+    return mainView(
+      { statistics: this.statistics, status: this.status, metrics: this.metrics },
+      { groups: this.#collector.budget, sample: this.#rates.number },
+    );
+  }
+
+  /** @returns undefined if the listing is not known any more */
+  @action('vts.page')
+  page(call: PageCall): Page | undefined {
+    return this.#pages.page(call);
+  }
+
+  @action('vts.changed')
+  changed({ after }: { readonly after: number }): boolean {
+    return this.#rates.hasChangedAfter(after);
+  }
+
+  /** @returns how many rows were set to zero */
+  @action('vts.reset')
+  reset(selection: Selection, { dryRun }: ActionContext): number {
+    const rows = selected(this.#collector.rows, selection);
+    if (dryRun) return rows.length;
+    for (const { totals } of rows) {
+      totals.reset();
+      this.#rates.clear(totals);
+    }
+    return rows.length;
+  }
+
+  #tableOf(scope: HttpStatisticsScope): FigureTable | undefined {
+    if (!isCounted(scope)) return undefined;
+    const { vts_zone: short, vhost_traffic_status_zone: long } = scope.conf;
+    return this.#tables.use(short ?? long, scope);
+  }
+
+  #membersOf(table: FigureTable, most: number): MemberRows {
+    const known = this.#members.get(table);
+    if (known !== undefined) return known;
+    const rows = new MemberRows(table, this.upstreams, { upstream: 'upstream', member: 'member' }, most);
+    this.#members.set(table, rows);
+    return rows;
+  }
+
+  #trim(): void {
+    let hasTrimmed = false;
+    for (const table of this.#tables.all) if (table.trim()) hasTrimmed = true;
+    if (!hasTrimmed) return;
+    for (const members of this.#members.values()) members.clear();
+    for (const step of this.#trimSteps) step();
+  }
+}

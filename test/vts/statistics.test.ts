@@ -1,0 +1,142 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'ava';
+import { httpBackend } from '../harness/backends.js';
+import { get } from '../harness/client.js';
+import { waitFor } from '../harness/wait.js';
+import { shared } from '../harness/scope.js';
+import { startNode, type Node } from '../control/node.js';
+
+/** The JSON of `/v1/vts`, as far as the tests look into it. */
+interface Statistics {
+  readonly servers: Readonly<Record<string, Figures>>;
+  readonly locations: Readonly<Record<string, Figures>>;
+  readonly upstreams: Readonly<Record<string, Figures & { readonly servers: Readonly<Record<string, Figures>> }>>;
+  readonly filters: Readonly<Record<string, { readonly keys: Readonly<Record<string, Figures>> }>>;
+  readonly sample: number;
+  readonly groups: { readonly groups: number; readonly rejected: number };
+}
+interface Figures {
+  readonly requests: number;
+  readonly attempts: number;
+  readonly failures: number;
+  readonly retries: number;
+  readonly received: number;
+  readonly sent: number;
+  readonly responses: Readonly<Record<string, number>> & { readonly codes: Readonly<Record<string, number>> };
+  readonly methods: Readonly<Record<string, number>>;
+  readonly times: { readonly count: number };
+  readonly rates: Readonly<Record<string, Readonly<Record<string, number>>>>;
+}
+
+const node = shared(async (scope): Promise<Node> => {
+  const backend = await httpBackend(scope, (request, response) => {
+    if (request.url === '/slow') setTimeout(() => response.end('slow'), 120);
+    else response.end('hello');
+  });
+  return startNode(scope, {
+    main: 'load_module modules/srv_http_vts_module.so; load_module modules/srv_http_status_zone_module.so;',
+    controlMain: 'load_module modules/srv_http_vts_api_module.so;',
+    http: `
+      vhost_traffic_status_zone;
+      vts_filter_max_node 3;
+      upstream demo { zone demo 64k; server 127.0.0.1:1 max_fails=0; server 127.0.0.1:${backend.port} max_fails=0; }
+      server { listen 127.0.0.1:%%PORT_off%%; server_name off.example; vts off; location / { return 200; } }
+      server { listen 127.0.0.1:%%PORT_zone%%; server_name b.example; status_zone named; location / { return 200; } }`,
+    server: `
+      server_name a.example;
+      location / { proxy_pass http://demo; }
+      location /counted { status_zone place; return 200 abc; }
+      location /keys { vts_filter_by_set_key $arg_key kind; return 200; }`,
+  });
+});
+
+async function statistics(query = ''): Promise<Statistics> {
+  const { json } = await (await node()).call('GET', `/vts${query}`);
+  return json as Statistics;
+}
+
+test.serial('requests of servers are counted by name or status_zone, of locations by status_zone', async (t) => {
+  const { srv } = await node();
+  for (let round = 0; round < 5; round++) await get(srv.port('web'), '/counted');
+  await get(srv.port('web'), '/counted', { method: 'POST', body: 'x' });
+  await get(srv.port('zone'), '/');
+  await get(srv.port('off'), '/');
+  await waitFor('the requests', async () => (await statistics()).servers['named']?.requests === 1);
+  const { servers, locations } = await statistics();
+  t.deepEqual(Object.keys(servers).toSorted(), ['a.example', 'named']);
+  t.is(locations['place']?.requests, 6);
+  t.deepEqual(locations['place']?.methods, { GET: 5, POST: 1 });
+  t.is(servers['a.example']?.responses['2xx'], 6);
+  t.deepEqual(servers['a.example']?.responses.codes, { 200: 6 });
+  t.is(servers['a.example']?.times.count, 6);
+});
+
+test.serial('attempts are counted by upstream and member, retries by server', async (t) => {
+  const { srv } = await node();
+  for (let round = 0; round < 10; round++) t.is((await get(srv.port('web'), '/')).body, 'hello');
+  await waitFor('the attempts', async () => (await statistics()).upstreams['demo']?.responses.codes['200'] === 10);
+  const { upstreams, servers } = await statistics();
+  const demo = upstreams['demo']!;
+  const [dead, live] = Object.entries(demo.servers).toSorted(([one], [other]) => one.length - other.length);
+  t.is(live![1].responses.codes['200'], 10);
+  t.is(dead![1].failures, dead![1].attempts);
+  t.is(demo.attempts, live![1].attempts + dead![1].attempts);
+  t.is(servers['a.example']?.retries, dead![1].attempts);
+  t.is(demo.retries, dead![1].attempts);
+});
+
+test.serial('groups of a key are counted up to the budget, the rest in "other"', async (t) => {
+  const { srv } = await node();
+  for (const key of ['a', 'b', 'a', 'c', 'd', 'e', 'd', '', 'other']) await get(srv.port('web'), `/keys?key=${key}`);
+  await waitFor('the groups', async () => (await statistics()).filters?.['kind']?.keys['other']?.requests === 4);
+  const { filters, groups } = await statistics();
+  const keys = Object.entries(filters['kind']!.keys).map(([key, { requests }]) => [key, requests]);
+  t.deepEqual(Object.fromEntries(keys), { a: 2, b: 1, c: 1, other: 4 });
+  t.is(groups.groups, 3);
+});
+
+async function withCall(): Promise<Pick<Node, 'call'>> {
+  const one = await node();
+  return { call: (...args) => one.call(...args) };
+}
+
+test.serial('figures can be filtered, and set to zero', async (t) => {
+  const { call } = await withCall();
+  const only = await statistics('?group=servers&name=named');
+  t.deepEqual(Object.keys(only.servers), ['named']);
+  t.false('upstreams' in only);
+  t.deepEqual((await call('DELETE', '/vts?group=servers&name=named&dry_run=1')).json, { dry_run: true, diff: ['1 rows'] });
+  t.is((await statistics()).servers['named']?.requests, 1);
+  t.deepEqual((await call('DELETE', '/vts?group=servers&name=named')).json, { reset: 1 });
+  const { servers } = await statistics();
+  t.is(servers['named']?.requests, 0);
+  t.is(servers['named']?.times.count, 0);
+  t.true(servers['a.example']!.requests > 0);
+  t.is((await call('DELETE', '/vts?name=unknown')).status, 404);
+});
+
+test.serial('a call waits until something is counted', async (t) => {
+  const { srv } = await node();
+  const { sample } = await statistics();
+  await waitFor('a sample without requests', async () => (await statistics()).sample > sample + 1);
+  const before = await statistics();
+  const waiting = statistics(`?after=${before.sample}&wait=20&group=servers`);
+  await get(srv.port('web'), '/counted');
+  const after = await waiting;
+  t.is(after.servers['a.example']!.requests, before.servers['a.example']!.requests + 1);
+  t.true(after.servers['a.example']!.rates['requests']!['1s']! > 0);
+  t.true(after.servers['a.example']!.rates['requests']!['5m']! > 0);
+});
+
+test.serial('figures survive a reload; what is removed is read once more', async (t) => {
+  const { srv } = await node();
+  const before = (await statistics()).servers;
+  const conf = readFileSync(join(srv.prefix, 'conf/srv.conf'), 'utf8');
+  await srv.configure(conf.replace('status_zone named;', 'status_zone renamed;'));
+  srv.signal('SIGHUP');
+  await waitFor('the reload', async () => (await statistics()).servers['renamed'] !== undefined);
+  const { servers } = await statistics();
+  t.is(servers['a.example']!.requests, before['a.example']!.requests);
+  await waitFor('the removal', async () => (await statistics()).servers['named'] === undefined);
+});
