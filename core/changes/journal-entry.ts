@@ -40,6 +40,8 @@ export interface AddressChange {
 export class JournalEntry {
   readonly changes: AddressChange[] = [];
   readonly #moved = new Set<number>();
+  /** Ids of directives of the file that were removed and are back. */
+  readonly #cameBack = new Set<number>();
   /** In the tree before, addresses count as they did before. */
   readonly #before: Addresses;
   readonly #after: Addresses;
@@ -163,9 +165,11 @@ export class JournalEntry {
     if (back !== undefined) this.#after.forget();
     if (known?.op === 'remove' && known.was === exactDirective(now)) {
       this.#restored(address, known.was);
+      this.#placeInFrontOf(now, address);
       return;
     }
     const op = known?.op === 'remove' && known.was !== undefined ? 'replace' : 'add';
+    if (op === 'replace') this.#placeInFrontOf(now, address);
     const text = exactDirective(now);
     const place = sibling === undefined ? {} : { sibling: this.#after.of(sibling), previous: this.#previousAddress(now) };
     this.#put({ address, op, parent: this.#after.around(now.id), text, was: known?.was, key: now.key, ...place }, known);
@@ -232,6 +236,26 @@ export class JournalEntry {
     if (additions.length === 0) return;
     const next = this.#following(old);
     this.#placeAgain(additions, next && this.#after.of(next.id));
+  }
+
+  /**
+   * When a directive of the file comes back, additions before it are in front of it again: they were placed in front of what followed it,
+   * which has it between them now.
+   */
+  #placeInFrontOf(now: Directive, address: string): void {
+    const { before, after } = this.change;
+    const { overlay } = this.store;
+    this.#cameBack.add(now.id);
+    const passed = new Set([address]);
+    const additions: OverlayRow[] = [];
+    for (let at = after.beside(now.id, -1); at !== undefined && !this.#cameBack.has(at.id); at = after.beside(at.id, -1)) {
+      const place = this.#after.of(at.id);
+      const row = overlay.get(place);
+      if (row?.op === 'add' && !passed.has(row.sibling ?? '')) additions.unshift(row);
+      else if (row?.op !== 'add' && before.byId(at.id) !== undefined) break;
+      passed.add(place);
+    }
+    this.#placeAgain(additions, address);
   }
 
   /** They come after their sibling in the order of changes, and what is in front of them after them. */

@@ -62,9 +62,35 @@ function wantedPlaces(changes: readonly AddressChange[]) {
     const place = places.get(address);
     if (place === undefined) continue;
     places.delete(address);
-    places.set(address, next === '' ? place : { ...place, next: addressOf(parentAddress(address), next) });
+    const following = nextThatComes(parentAddress(address), next, places, nexts);
+    places.set(address, following === undefined ? place : { ...place, next: following });
   }
   return { places, lists };
+}
+
+/**
+ * Address of the directive that a restored one is put in front of: what stood after it, or, where that was added later and is gone, what stood
+ * after that. Undefined: it comes last.
+ * @param step of what stood after it
+ * @param nexts the same step of everything that went, by its address
+ */
+function nextThatComes(
+  parent: string,
+  step: string,
+  places: ReadonlyMap<string, WantedPlace>,
+  nexts: ReadonlyMap<string, string>,
+): string | undefined {
+  const passed = new Set<string>();
+  let next = step;
+  while (next !== '' && !passed.has(next)) {
+    passed.add(next);
+    const address = addressOf(parent, next);
+    const place = places.get(address);
+    const isGone = place !== undefined && place.text === undefined && place.last === undefined;
+    if (!isGone) return address;
+    next = nexts.get(address) ?? '';
+  }
+  return undefined;
 }
 
 /** True if it is one of the addresses, or below one. */

@@ -1,6 +1,8 @@
 /** Where an addition was put is where it is after a restart. */
+import assert from 'node:assert/strict';
 import test from 'ava';
 import * as fc from 'fast-check';
+import { StoredHistory } from '../../core/changes/configuration-history.js';
 import { exactTree } from '../../core/contract/print.js';
 import type { Edit } from '../../core/contract/transactions.js';
 import type { Block, Directive } from '../../core/contract/tree.js';
@@ -50,6 +52,33 @@ test('additions keep their places over restarts, whatever comes and goes around 
     t.deepEqual(namesOf(second.instance.tree.root), expected);
   });
   await t.notThrowsAsync(fc.assert(property, { numRuns: 40 }));
+});
+
+test('additions keep their places over restarts when a rollback brings back what stood between them', async (t) => {
+  const kinds = fc.constantFrom<Step['kind']>('before', 'before', 'last', 'remove', 'remove', 'replace');
+  const steps = fc.array(fc.record({ kind: kinds, pick: fc.nat(50) }), { minLength: 1, maxLength: 5 });
+  const property = fc.asyncProperty(steps, fc.nat(50), steps, async (before, pick, after) => {
+    const folder = tempFolder(t);
+    const first = await fakeMaster(t, { config: CONFIG, folder });
+    const { store, transactions } = first;
+    let names = 10;
+    const texts = new Map([[transactions.version, first.printed()]]);
+    for (const step of before) {
+      await transactions.apply(editOf(step, `/${names++}`));
+      texts.set(transactions.version, first.printed());
+    }
+    const version = [...texts.keys()][pick % texts.size] ?? 0;
+    await new StoredHistory(store, transactions).rollback(version, {});
+    assert.equal(first.printed(), texts.get(version));
+    for (const step of after) await transactions.apply(editOf(step, `/${names++}`));
+    assert.equal(first.restarted(), first.printed());
+  });
+  const inserted: Step = { kind: 'before', pick: 0 };
+  const examples: [Step[], number, Step[]][] = [
+    [[inserted, { kind: 'remove', pick: 1 }], 1, [inserted]],
+    [[{ kind: 'before', pick: 1 }, { kind: 'remove', pick: 0 }, { kind: 'remove', pick: 0 }, inserted], 0, [inserted]],
+  ];
+  await t.notThrowsAsync(fc.assert(property, { numRuns: 40, examples }));
 });
 
 test('changes of one transaction leave what they leave one by one, also after a restart', async (t) => {
