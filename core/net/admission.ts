@@ -40,34 +40,32 @@ export class Admission {
 
   /** A connection was accepted. False: there is no room for it, and it is to be closed. */
   admit(socket: Socket): boolean {
-    const { counters } = this;
-    counters.countAccepted();
+    this.counters.countAccepted();
     if (this.#descriptors.isBeyondLimit(socket)) {
       this.#warn('crit', 'accept4() failed (24: Too many open files)');
       return false;
     }
-    if (this.#isFull && !this.#makeRoom()) return false;
-    counters.countHandled();
-    return true;
+    return this.#enters();
   }
 
   /** As {@link admit}, for a client whose datagrams come over an existing socket. */
   admitSession(): boolean {
-    const { counters } = this;
-    counters.countAccepted();
-    if (this.#isFull && !this.#makeRoom()) return false;
-    counters.countHandled();
+    this.counters.countAccepted();
+    return this.#enters();
+  }
+
+  #enters(): boolean {
+    if (this.#isFull && !this.#makesRoom()) {
+      this.#warn('alert', this.shortage);
+      return false;
+    }
+    this.counters.countHandled();
     return true;
   }
 
   /** A connection to a member is to be opened. A text: there is no room for it. Else {@link memberClosed} has to follow. */
   rejectMember(): string | undefined {
-    if (this.#isFull) {
-      const idle = this.idleClients.takeOldest();
-      if (idle === undefined) return this.shortage;
-      idle.drain();
-      this.#warn('warn', `${this.shortage}, reusing connections`);
-    }
+    if (this.#isFull && !this.#makesRoom()) return this.shortage;
     this.#members++;
     return undefined;
   }
@@ -96,12 +94,12 @@ export class Admission {
   }
 
   /** Closes the connection that is idle longest (nginx: ngx_drain_connections). False: all are at work. */
-  #makeRoom(): boolean {
+  #makesRoom(): boolean {
     const idle = this.idleClients.takeOldest();
-    idle?.drain();
-    if (idle === undefined) this.#warn('alert', this.shortage);
-    else this.#warn('warn', `${this.shortage}, reusing connections`);
-    return idle !== undefined;
+    if (idle === undefined) return false;
+    idle.drain();
+    this.#warn('warn', `${this.shortage}, reusing connections`);
+    return true;
   }
 
   /** At most once a second: the log must not be what ends the server. */

@@ -4,9 +4,15 @@ import { Http2ErrorCode, FrameFlag, FRAME_HEAD, FrameType, type Http2Setting } f
 /** Frames up to here are joined with others to one string, which the runtime writes without a Buffer. */
 const JOINED_LIMIT = 16_384;
 
+const EMPTY = Buffer.alloc(0);
+/** Dynamic table size update to 0: nothing is ever put into that table (RFC 7541, 4.2). */
+const EMPTY_TABLE = '\x20';
+
 /** Writes frames to a socket. Those of one turn of the event loop leave together: the owner calls {@link flush} at its end. */
 export class FrameWriter {
   #text = '';
+  /** Acknowledges a smaller table of the other side, in front of the next header block (RFC 7541, 4.2). */
+  #tableUpdate = '';
 
   constructor(private readonly socket: Socket) {}
 
@@ -27,8 +33,15 @@ export class FrameWriter {
     if (this.#text.length > JOINED_LIMIT) this.flush();
   }
 
+  /** The next header block says that the table of its encoder is empty, as it always is here. */
+  announceEmptyTable(): void {
+    this.#tableUpdate = EMPTY_TABLE;
+  }
+
   /** A header block, in several frames if it is longer than one may be. */
-  headers(stream: number, block: string, ends: boolean, maxFrameSize: number): void {
+  headers(stream: number, fields: string, ends: boolean, maxFrameSize: number): void {
+    const block = this.#tableUpdate + fields;
+    this.#tableUpdate = '';
     const flags = ends ? FrameFlag.EndStream : FrameFlag.None;
     if (block.length <= maxFrameSize) {
       this.frame(FrameType.Headers, flags | FrameFlag.EndHeaders, stream, block);
@@ -55,6 +68,11 @@ export class FrameWriter {
     this.flush();
     socket.write(borrowed ? Buffer.from(body) : body);
     socket.uncork();
+  }
+
+  /** Ends a stream whose last piece has left. */
+  end(stream: number): void {
+    this.data(stream, EMPTY, 0, 0, true, false);
   }
 
   settings(settings: readonly (readonly [Http2Setting, number])[]): void {

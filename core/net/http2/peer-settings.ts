@@ -1,3 +1,4 @@
+import type { FrameWriter } from './frame-writer.js';
 import {
   DEFAULT_WINDOW,
   Http2ErrorCode,
@@ -12,6 +13,12 @@ import {
 /** Bytes of one setting: its number and its value. */
 const ENTRY = 6;
 
+/** A stream whose window follows the initial one. */
+interface WindowedStream {
+  /** @throws Http2Error */
+  widen(change: number): void;
+}
+
 /** Settings of the other side (RFC 9113, 6.5.2). */
 export class PeerSettings {
   initialWindow = DEFAULT_WINDOW;
@@ -20,8 +27,21 @@ export class PeerSettings {
   /** Of streams that this side opens. */
   maxStreams = Infinity;
 
-  /** Takes the payload of a SETTINGS frame over. @throws Http2Error */
-  apply(payload: Buffer): void {
+  /**
+   * Applies the payload of a SETTINGS frame to a connection with open streams.
+   * @returns true if their windows are larger now
+   * @throws Http2Error also for a window that becomes too large
+   */
+  applyTo(streams: Iterable<WindowedStream>, writer: FrameWriter, payload: Buffer): boolean {
+    const { initialWindow, headerTableSize } = this;
+    this.#apply(payload);
+    if (this.headerTableSize < headerTableSize) writer.announceEmptyTable();
+    const change = this.initialWindow - initialWindow;
+    if (change !== 0) for (const stream of streams) stream.widen(change);
+    return change > 0;
+  }
+
+  #apply(payload: Buffer): void {
     if (payload.length % ENTRY !== 0) throw new Http2Error(Http2ErrorCode.FrameSizeError, 'SETTINGS frame of an odd length');
     for (let at = 0; at < payload.length; at += ENTRY) this.#set(payload.readUInt16BE(at), payload.readUInt32BE(at + 2));
   }

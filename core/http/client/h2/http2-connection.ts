@@ -53,8 +53,6 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
   #flushing = false;
   #inRead = false;
   #closing = false;
-  /** Acknowledges a smaller table of the client in the next header block (RFC 7541, 4.2). */
-  #tableUpdate = '';
 
   constructor(
     readonly socket: ClientSocket,
@@ -186,13 +184,9 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
 
   /** @throws Http2Error for a window that becomes too large */
   applySettings(payload: Buffer): void {
-    const { initialWindow, headerTableSize } = this.peer;
-    this.peer.apply(payload);
-    if (this.peer.headerTableSize < headerTableSize) this.#tableUpdate = EMPTY_TABLE;
-    const change = this.peer.initialWindow - initialWindow;
-    if (change !== 0) for (const stream of this.streams.values()) stream.widen(change);
+    const isWider = this.peer.applyTo(this.streams.values(), this.#writer, payload);
     this.reply(FrameType.Settings, '');
-    if (change > 0) this.sender.takeTurns();
+    if (isWider) this.sender.takeTurns();
   }
 
   onSettingsAcknowledged(): void {
@@ -233,14 +227,13 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
   // For the streams.
 
   sendHeaders(stream: Pick<Http2Stream, 'id'>, block: string, ends: boolean): void {
-    this.#writer.headers(stream.id, this.#tableUpdate + block, ends, this.peer.maxFrameSize);
-    this.#tableUpdate = '';
+    this.#writer.headers(stream.id, block, ends, this.peer.maxFrameSize);
     this.scheduleFlush();
   }
 
   /** Ends a stream whose last piece has left. */
   endStream(id: number): void {
-    this.#writer.data(id, EMPTY, 0, 0, true, false);
+    this.#writer.end(id);
     this.scheduleFlush();
   }
 
@@ -352,10 +345,6 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
     new LingeringClose(this.socket, this.context, this.listener.names.defaultServer.fallback.settings, this).start();
   }
 }
-
-const EMPTY = Buffer.alloc(0);
-/** Dynamic table size update to 0: nothing is ever put into that table. */
-const EMPTY_TABLE = '\x20';
 
 /** One function for all connections: none makes a closure. */
 function flushConnection(connection: Http2Connection): void {

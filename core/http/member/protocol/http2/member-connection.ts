@@ -32,9 +32,6 @@ const FIRST_STREAMS = 128;
 const LAST_STREAM = 0x7fff_ffff;
 /** Bytes of replies to frames of control that a member may leave unread, beyond the bodies that wait for it. */
 const UNREAD_LIMIT = 2_097_152;
-const EMPTY = Buffer.alloc(0);
-/** Dynamic table size update to 0: nothing is ever put into that table (RFC 7541, 4.2). */
-const EMPTY_TABLE = '\x20';
 
 /** One HTTP/2 connection to a member (RFC 9113), which carries many requests. {@link MemberFrames} handles frames. */
 export class Http2MemberConnection implements PeerUser, IdleConnection {
@@ -67,7 +64,6 @@ export class Http2MemberConnection implements PeerUser, IdleConnection {
   #isLeaving = false;
   #isClosed = false;
   #flushing = false;
-  #tableUpdate = '';
   #onIdleClosed: ((connection: IdleConnection) => void) | undefined = undefined;
   /** Called when what was written has left this process. */
   #afterFlush: (() => void)[] = [];
@@ -168,13 +164,12 @@ export class Http2MemberConnection implements PeerUser, IdleConnection {
   }
 
   sendHeaders(stream: number, block: string, ends: boolean): void {
-    this.#writer.headers(stream, this.#tableUpdate + block, ends, this.settings.maxFrameSize);
-    this.#tableUpdate = '';
+    this.#writer.headers(stream, block, ends, this.settings.maxFrameSize);
     this.scheduleFlush();
   }
 
   endStream(stream: number): void {
-    this.#writer.data(stream, EMPTY, 0, 0, true, false);
+    this.#writer.end(stream);
     this.scheduleFlush();
   }
 
@@ -232,13 +227,9 @@ export class Http2MemberConnection implements PeerUser, IdleConnection {
 
   /** @throws Http2Error for a window that becomes too large */
   applySettings(payload: Buffer): void {
-    const { initialWindow, headerTableSize } = this.settings;
-    this.settings.apply(payload);
-    if (this.settings.headerTableSize < headerTableSize) this.#tableUpdate = EMPTY_TABLE;
-    const change = this.settings.initialWindow - initialWindow;
-    if (change !== 0) for (const stream of this.streams.values()) stream.widen(change);
+    const isWider = this.settings.applyTo(this.streams.values(), this.#writer, payload);
     this.reply(FrameType.Settings, '');
-    if (change > 0) this.sender.takeTurns();
+    if (isWider) this.sender.takeTurns();
     if (!this.isReady) this.#greeted();
   }
 
