@@ -8,6 +8,7 @@ import { effectiveTree, type Effective } from './effective-tree.js';
 import type { Stager } from './stager.js';
 import { copyStore, putState, stateOf, type StoreState } from './store-state.js';
 import { Store } from './store.js';
+import { assertLoaded, usedModules } from './used-modules.js';
 import type { TransactionOptions } from './transaction-options.js';
 
 export interface LogEntriesOptions extends Pick<TransactionOptions, 'instance' | 'store' | 'ids' | 'files' | 'log'> {
@@ -32,13 +33,15 @@ export class LogEntries {
 
   /** Result of all entries so far. */
   state(): StoreState {
-    return stateOf(this.options.store);
+    const { store, instance } = this.options;
+    return { ...stateOf(store), modules: usedModules(instance.tree.root, instance.modules.registry) };
   }
 
   /** Takes over the state of another node, on top of the files of this one as they are now. @throws as {@link apply} */
   async restore({ version, state }: Snapshot<StoreState>): Promise<void> {
     const { instance, store, ids, committer, replaced } = this.options;
     const { registry, args } = instance.modules;
+    assertLoaded(state.modules ?? [], registry);
     const copy = Store.inMemory();
     try {
       copy.transaction(() => {

@@ -268,10 +268,11 @@ export class RedisChangeLog implements CommitLog<ChangeContent, StoreState> {
 
   /** @param wanted version that it has to have at least */
   async #save(wanted = 0): Promise<void> {
-    const snapshot = this.#node?.snapshot();
-    if (this.#isSaving || snapshot === undefined || snapshot.version.number < wanted) return;
+    if (this.#isSaving) return;
     this.#isSaving = true;
     try {
+      const snapshot = this.#node?.snapshot();
+      if (snapshot === undefined || snapshot.version.number < wanted) return;
       const { version, state } = snapshot;
       const mine = await this.#write(state, version.number);
       await this.#connection.script(SAVE, [...this.#keys, mine], place(version));

@@ -10,6 +10,8 @@ export interface StoreState {
   readonly nextKeys: readonly StoredRow[];
   /** Lines of state files that are active. The files themselves, and what the store knows of them, are those of each node. */
   readonly stateLines: readonly SharedLine[];
+  /** Modules whose directives are in the configuration: a node that has not loaded them cannot take over the state. */
+  readonly modules?: readonly string[];
 }
 
 type SharedLine = Pick<StateLine, 'block' | 'key' | 'text' | 'place' | 'born' | 'changed'>;

@@ -32,6 +32,7 @@ export class SpecRegistry {
   private readonly contextsByName = new Map<string, ContextName[]>();
   /** Directives whose file holds a part of the block they are in, by context. */
   private readonly holders = new Map<ContextName, RegisteredSpec[]>();
+  private readonly modules = new Set<string>();
   private readonly shipped = new Map<string, string>();
   private readonly identities = new WeakMap<Directive, string>();
   private readonly groups = new WeakMap<readonly Directive[], Groups>();
@@ -43,6 +44,7 @@ export class SpecRegistry {
    */
   register(module: string, directives: Directives): string[] {
     const faults: string[] = [];
+    this.modules.add(module);
     for (const [key, spec] of Object.entries(directives)) {
       const name = spec.name ?? key;
       const entry = new RegisteredSpec(name, spec, module);
@@ -111,6 +113,11 @@ export class SpecRegistry {
   /** All names of loaded modules. */
   names(): Iterable<string> {
     return this.contextsByName.keys();
+  }
+
+  /** True if a module has declared directives. */
+  hasModule(name: string): boolean {
+    return this.modules.has(name);
   }
 
   /** File of the shipped module that brings the directive: `modules/srv_http_captcha_module.so`. */

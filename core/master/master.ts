@@ -381,6 +381,8 @@ export class Master {
   /** Another program serves: this one finishes its requests, and has nothing else to do. */
   async #leave(upgrade: Upgrade): Promise<void> {
     this.#ending = 'gracefully';
+    this.#changes?.transactions.unfollow();
+    await this.#cluster.leave(true);
     this.#assembly.retire();
     this.#zoneSharing.close();
     this.#workers.leaveFiles();

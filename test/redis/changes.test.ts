@@ -2,7 +2,10 @@
 import type { ExecutionContext } from 'ava';
 import { RedisServer, testRedis } from '../harness/redis.js';
 import { waitFor } from '../harness/wait.js';
-import { add, find } from '../control/fake-master.js';
+import { flag } from '../../core/contract/args.js';
+import { directive } from '../../core/contract/spec.js';
+import { add, find, registry } from '../control/fake-master.js';
+import { CONFIG } from '../control/node-operations.js';
 import { ChangesNode, same, type ChangesNodeOptions } from './changes-node.js';
 
 type Three = [ChangesNode, ChangesNode, ChangesNode];
@@ -119,4 +122,19 @@ testRedis('redis-server: private keys travel with cluster_key_file only, encrypt
   t.regex(other.status.reason ?? '', /set "cluster_key_file", with the same key/);
   const wrong = await ChangesNode.start(t, 'd', server.port, { secret: `${secret}!` });
   t.regex(wrong.status.reason ?? '', /encrypted with another key/);
+});
+
+testRedis('redis-server: a node that lacks a module of the others does not take over their state', async (t) => {
+  const server = await RedisServer.start(t);
+  const specs = registry();
+  specs.register('extra_module', { extra: directive({ in: ['http'], args: flag(), dynamic: true }) });
+  const a = await ChangesNode.start(t, 'a', server.port, { specs, config: CONFIG.replace('http {', 'http { extra on;') });
+  await a.add('10.0.0.3:80');
+  const b = await ChangesNode.start(t, 'b', server.port);
+  t.like(b.status, { state: 'diverged' });
+  t.regex(b.status.reason ?? '', /modules that this one has not loaded: "extra_module"/);
+  t.is(b.members.length, 2);
+  t.like(await t.throwsAsync(b.add('10.0.0.4:80')), { status: 503, code: 'NodeDiverged' });
+  const c = await ChangesNode.start(t, 'c', server.port, { specs });
+  t.is(c.members.length, 3);
 });
