@@ -72,6 +72,9 @@ testRedis(
     await waitFor('the stored record', () => late.of.get('k') !== undefined);
     t.deepEqual(late.of.get('k'), { value: 2, text: 'two é' });
     t.is(late.of.get('gone'), undefined);
+    const keys = [...(await server.cli('KEYS', '*')).matchAll(/^\{srv:c\}:zone.*(?=\r)/gm)].map(([key]) => key);
+    t.true(keys.length >= 3, keys.join());
+    for (const key of keys) t.regex(await server.cli('PTTL', key), /^:[1-9]/, key);
   },
 );
 
