@@ -165,11 +165,17 @@ test('a cookie allows more requests, not any number; another solution as many ag
     const responses = await Promise.all(Array.from({ length: 20 }, () => get(port, '/verified?k=verified', { headers: { cookie } })));
     return responses.filter(({ status }) => status === 200).length;
   };
-  const [one, other] = [await jsonChallenge(port, '/verified?k=verified'), await jsonChallenge(port, '/verified?k=verified')];
-  const [cookie, another] = [cookieOf(await work(port, one)), cookieOf(await work(port, other))];
-  t.is(await passed(cookie), 10);
-  t.is(await passed(cookie), 0, 'it goes on above the rate');
-  t.is(await passed(another), 10);
+  const challenges = [await jsonChallenge(port, '/verified?k=verified'), await jsonChallenge(port, '/verified?k=verified')] as const;
+  const [cookie, another] = [cookieOf(await work(port, challenges[0])), cookieOf(await work(port, challenges[1]))];
+  const began = performance.now();
+  /** What the rate of 10 requests a second allows besides, on a machine that needs a while for them. */
+  const more = (): number => Math.floor((performance.now() - began) / 100);
+  const first = await passed(cookie);
+  t.true(first >= 10 && first <= 10 + more(), String(first));
+  const second = await passed(cookie);
+  t.true(first + second <= 10 + more(), `it goes on above the rate: ${second}`);
+  const other = await passed(another);
+  t.true(other >= 10 && other <= 10 + more(), String(other));
 });
 
 test('work grows with the rate and with the work that was done; cheap challenges are not valid later', async (t) => {

@@ -60,7 +60,7 @@ const HANDLERS = {
   respond_nan: { content: (request) => { request.respond(200, 'text/plain', NaN); return -2; } },
   respond_text: { content: (request) => { request.respond(200, 'text/plain', '5'); return -2; } },
   send_from_nan: { content: (request) => request.sendFrom(200, { length: NaN, read: () => 0 }) },
-  send_from_minus: { content: (request) => request.sendFrom(200, { length: -1, read: () => 0 }) },
+  send_from_minus: { content: (request) => request.sendFrom(200, { length: -2, read: () => 0 }) },
   throw_proxy: { access: () => { throw new Proxy({}, { get() { process.exit(7); }, getPrototypeOf() { throw new Error('trap'); } }); } },
   reject_proxy: { access: () => Promise.reject(new Proxy(new Error('x'), { get() { throw new Error('trap'); } })) },
   throw_odd: { access: () => { throw { toString() { throw new Error('trap'); } }; } },
