@@ -1,4 +1,4 @@
-/** Resolvers of servers that a test answers for. */
+/** Resolvers for tests, with name servers that a test controls. */
 import type { ExecutionContext } from 'ava';
 import type { AddressRecord, Resolution } from '../../core/net/dns/resolution.js';
 import { Resolver, type ResolverOptions } from '../../core/net/dns/resolver.js';
