@@ -26,10 +26,12 @@ function processorTime(): readonly [number, number] {
 
 if (folder !== undefined && process.platform === 'linux') {
   let processes = 0;
+  // Tests may leave the folder, and remove it.
+  const started = process.cwd();
   subscribe('child_process', () => (processes += 1));
   process.once('exit', () => {
     const [own, children] = processorTime();
-    const name = relative(process.cwd(), fileURLToPath(test.meta.file));
+    const name = relative(started, fileURLToPath(test.meta.file));
     writeFileSync(join(folder, String(process.pid)), `${(own + children).toFixed(2)} ${own.toFixed(2)} ${processes} ${name}\n`);
   });
 }

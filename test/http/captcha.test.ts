@@ -168,7 +168,7 @@ test('a cookie allows more requests, not any number; another solution as many ag
   const challenges = [await jsonChallenge(port, '/verified?k=verified'), await jsonChallenge(port, '/verified?k=verified')] as const;
   const [cookie, another] = [cookieOf(await work(port, challenges[0])), cookieOf(await work(port, challenges[1]))];
   const began = performance.now();
-  /** What the rate of 10 requests a second allows besides, on a machine that needs a while for them. */
+  /** Requests that the rate, 10 a second, allows besides, on a machine that needs a while for them. */
   const more = (): number => Math.floor((performance.now() - began) / 100);
   const first = await passed(cookie);
   t.true(first >= 10 && first <= 10 + more(), String(first));

@@ -4,7 +4,7 @@ import type { AddressRecord, Resolution } from '../../core/net/dns/resolution.js
 import { Resolver, type ResolverOptions } from '../../core/net/dns/resolver.js';
 import { dnsServer, type DnsServer } from '../harness/dns-server.js';
 
-/** A resolver of these servers, without jitter, that looks up IPv4 addresses unless told otherwise. */
+/** A resolver of these servers, without jitter, that looks up IPv4 addresses unless the options say otherwise. */
 export function resolverOf(
   t: ExecutionContext,
   servers: readonly { readonly port: number }[],
