@@ -1,14 +1,38 @@
-/** Key-value pairs over sentinels, and over a cluster of three. */
+/** Key-value pairs and zones over sentinels, and over a cluster of three. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
+import type { RedisSettings } from '../../modules/redis/redis-settings.js';
 import { findProgram } from '../harness/programs.js';
 import { freePort } from '../harness/ports.js';
 import { askRedis, RedisServer, testRedis } from '../harness/redis.js';
 import { tempFolder } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
 import { PairsNode } from './pairs-node.js';
+import { ZoneNode } from './zone-node.js';
+
+interface Counting extends ZoneNode {
+  readonly of: ReturnType<typeof hits>;
+}
+
+const hits = (node: ZoneNode) => node.records('hits', 'last', { fields: ['n'], ttl: 60_000 });
+
+/** Nodes that share a zone. */
+async function zoneNodes(t: ExecutionContext, port: number, settings: Partial<RedisSettings>): Promise<[Counting, Counting]> {
+  const nodes = ['a', 'b'].map((name) => {
+    const node = ZoneNode.start(t, name, port, settings);
+    return Object.assign(node, { of: hits(node) });
+  });
+  for (const node of nodes) await node.share();
+  return nodes as [Counting, Counting];
+}
+
+/** Resolves when a record of one node has come to the other one. */
+async function shares([a, b]: readonly [Counting, Counting], key: string): Promise<void> {
+  a.of.add(key, 'n', 1);
+  await waitFor('the record', () => b.of.get(key)?.n === 1);
+}
 
 async function startSentinel(t: ExecutionContext, master: number): Promise<number> {
   const port = await freePort(t);
@@ -38,6 +62,8 @@ testRedis('redis-server with sentinels: nodes follow a failover', async (t) => {
   await a.inSync();
   await b.inSync();
   await a.pairs.set('before', 'x');
+  const zones = await zoneNodes(t, sentinel, settings);
+  await shares(zones, 'before');
   await master.kill();
   await waitFor('the failover', () =>
     b.pairs.set('after', 'x').then(
@@ -47,6 +73,7 @@ testRedis('redis-server with sentinels: nodes follow a failover', async (t) => {
   );
   t.regex(await replica.cli('ROLE'), /master/);
   await waitFor('both pairs', () => [a, b].every(({ pairs }) => pairs.get('before') === 'x' && pairs.get('after') === 'x'));
+  await shares(zones, 'after');
 });
 
 const isOk = async (server: RedisServer): Promise<boolean> => (await server.cli('CLUSTER', 'INFO')).includes('cluster_state:ok');
@@ -81,4 +108,5 @@ testRedis('redis-server as a cluster of three: all keys of a cluster_name are on
   await waitFor('all pairs', () => [a, b].every((node) => Object.keys(node.all()).length === 20));
   const sizes = await Promise.all(servers.map((server) => server.cli('DBSIZE')));
   t.deepEqual(sizes.toSorted(), [':0\r\n', ':0\r\n', ':3\r\n']);
+  await shares(await zoneNodes(t, port, settings), 'key');
 });
