@@ -34,6 +34,8 @@ const MOST_CHANGES = 200;
 const MOST_BYTES = 4 * 1024 ** 2;
 /** Changes that are read at once. */
 const PAGE = 20;
+/** A question of another node is responded to so long. Milliseconds. */
+const QUESTION_MS = 2000;
 const LARGEST_MARK = 2 ** 47;
 /** Nodes that are asked for a snapshot do not all write it at the same time. */
 const WANTED_MS = 200;
@@ -63,6 +65,7 @@ export class RedisChangeLog implements CommitLog<ChangeContent, StoreState> {
   readonly #seal: ContentSeal;
   readonly #marks = new KnownMarks();
   #isSaving = false;
+  #asked: (question: string) => void = () => undefined;
 
   constructor(private readonly options: RedisChangeLogOptions) {
     this.#seal = new ContentSeal(() => options.changes().secret);
@@ -128,6 +131,11 @@ export class RedisChangeLog implements CommitLog<ChangeContent, StoreState> {
     });
   }
 
+  /** @param asked called with each question of another node */
+  listen(asked: (question: string) => void): void {
+    this.#asked = asked;
+  }
+
   /** When a change was made (epoch milliseconds). Undefined: the log does not have it. @throws RedisFailure */
   async timeOf(number: number): Promise<number | undefined> {
     const reply = await this.#connection.command('XRANGE', this.#keys[1], `${number}-1`, `${number}-1`);
@@ -186,6 +194,12 @@ export class RedisChangeLog implements CommitLog<ChangeContent, StoreState> {
 
   #read(entries: readonly RedisEntry[]): void {
     this.#node?.appended();
+    // Those from before a connection was made may be old.
+    const since = Date.now() + this.#connection.status.clockOffset - QUESTION_MS;
+    for (const { id, fields } of entries) {
+      const [name, value = ''] = fields;
+      if (name === 'q' && Number.parseInt(id, 10) > since) this.#asked(value);
+    }
     const wanted = entries.map(({ fields: [name, value] }) => (name === 'w' ? Number(value) : 0));
     const latest = Math.max(0, ...wanted);
     if (latest > 0) setTimeout(() => void this.#save(latest), randomInt(WANTED_MS)).unref();

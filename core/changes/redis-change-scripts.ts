@@ -4,7 +4,8 @@
  * - `…config`: a hash: `format`; `epoch`, the time at which the log began; `version`, number of the last change; `mark`, a random number that
  *   the last change has; `snapshot`, version of the snapshot; `bytes`, of the changes after it.
  * - `…config:changes`: a stream: a change has the id `NUMBER-1` and the fields n (node), a (its time), m (mark) and c (content).
- * - `…config:news`: a short stream that nodes wait at: it has an entry for each append and each request for a snapshot (w: of this version).
+ * - `…config:news`: a short stream that nodes wait at: it has an entry for each append, each request for a snapshot (w: of this version)
+ *   and each question to the other nodes (q).
  * - `…config:snapshot`: a hash: `place` (epoch, number and mark), `count` and the pieces of a state, `PLACE:0` and so on.
  * - `…config:offers`: a hash: epoch and number of the nodes that could begin the log.
  */

@@ -82,6 +82,15 @@ export abstract class Cluster {
    */
   abstract outcome(version: number, ms: number): Promise<ClusterOutcome | undefined>;
   /**
+   * Asks all nodes that are alive, this one as well.
+   * @param topic of {@link respond}
+   * @param params JSON
+   * @returns responses by names of nodes, of nodes that respond within a second
+   */
+  abstract ask(topic: string, params: unknown): Promise<NodeResponses>;
+  /** Responds to {@link ask} of all nodes with JSON. A later call replaces it. */
+  abstract respond(topic: string, responder: (params: unknown) => unknown): void;
+  /**
    * Takes over the state of the other nodes, on top of the files of this one.
    * @returns the version of the configuration then
    * @throws ApiError 409 `NotClustered`; 503 `StoreUnavailable`, `NodeDiverged` with the reason

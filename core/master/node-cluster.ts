@@ -5,9 +5,18 @@ import type { LogVersion } from '../changes/commit-log.js';
 import type { NodeStatus } from '../changes/log-follower.js';
 import { forgetNode, hasApplied, publishNode, type KnownNode, type KnownNodes, type NodeRecord } from '../changes/node-records.js';
 import type { RedisChangeLog } from '../changes/redis-change-log.js';
-import { Cluster, notClustered, type ClusterNode, type ClusterOutcome, type ClusterRedis, type ClusterView } from '../contract/cluster.js';
+import {
+  Cluster,
+  notClustered,
+  type ClusterNode,
+  type ClusterOutcome,
+  type ClusterRedis,
+  type ClusterView,
+  type NodeResponses,
+} from '../contract/cluster.js';
 import type { Log } from '../contract/log.js';
 import type { RedisConnection } from '../contract/redis.js';
+import { NodeQuestions } from './node-questions.js';
 import { redisFacts } from './redis-facts.js';
 
 /** How often a node says that it is alive, and how soon that it has applied a change. Milliseconds. */
@@ -50,6 +59,7 @@ export class NodeCluster extends Cluster {
   #shared: Shared | undefined;
   #files: Readonly<Record<string, string>> = {};
   #known: KnownNodes | undefined;
+  readonly #questions: NodeQuestions;
   #beat: NodeJS.Timeout | undefined;
   #soon: NodeJS.Timeout | undefined;
   #wasInSync = false;
@@ -58,6 +68,7 @@ export class NodeCluster extends Cluster {
 
   constructor(private readonly options: NodeClusterOptions) {
     super();
+    this.#questions = new NodeQuestions(options.nodeName);
   }
 
   get isShared(): boolean {
@@ -73,6 +84,8 @@ export class NodeCluster extends Cluster {
   /** The configuration is that of several nodes from now on. */
   join(shared: Shared): void {
     this.#shared = shared;
+    // The connection reports what fails.
+    shared.changes.listen((question) => void this.#questions.tell(shared.connection, question).catch(() => undefined));
     this.#beat = setInterval(() => void this.#publish(), BEAT_MS).unref();
   }
 
@@ -113,6 +126,21 @@ export class NodeCluster extends Cluster {
       nodes: nodes.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
       redis,
     };
+  }
+
+  async ask(topic: string, params: unknown): Promise<NodeResponses> {
+    const shared = this.#shared;
+    const name = this.options.nodeName();
+    const own = [name, { value: this.#questions.own(topic, params) }] as const;
+    const known = await this.#publish();
+    if (shared === undefined || known === undefined) return new Map([own]);
+    const others = known.nodes.filter((node) => node.isAlive && node.name !== name).map((node) => node.name);
+    const responses = await this.#questions.ask(shared.connection, topic, params, others).catch(() => new Map());
+    return new Map([own, ...responses].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  respond(topic: string, responder: (params: unknown) => unknown): void {
+    this.#questions.respond(topic, responder);
   }
 
   async resync(): Promise<number> {

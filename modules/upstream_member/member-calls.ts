@@ -17,8 +17,8 @@ export class MemberCalls {
     return this.#read('list', query, call);
   }
 
-  upstream(call: AnyCall): Promise<Reply> {
-    return this.#read('get', call.params, call);
+  upstream({ query, ...call }: AnyCall): Promise<Reply> {
+    return this.#read('get', { ...call.params, ...(query as object) }, call);
   }
 
   async reset(call: AnyCall): Promise<Reply> {

@@ -120,6 +120,16 @@ function schemasOf({ prefix, settings, shownSettings, counts, times, kept }: Dif
         ),
       ),
       peers: Type.Array(Peer),
+      nodes: Type.Optional(
+        Type.Record(
+          Type.String(),
+          Type.Object({
+            peers: Type.Optional(Type.Array(Type.Pick(Peer, ['id', 'server', 'state', 'health_checks']))),
+            error: Type.Optional(Type.String()),
+          }),
+          { description: 'With `nodes=all`: the members as each node of the cluster sees them.' },
+        ),
+      ),
     },
     { title: `${prefix}Upstream` },
   );
@@ -134,6 +144,7 @@ function schemasOf({ prefix, settings, shownSettings, counts, times, kept }: Dif
   const getUpstream = {
     summary: 'Get an upstream with the figures of its members',
     upstream: inPath,
+    query: Type.Object({ nodes: Type.Optional(Type.Enum(['all'], { description: 'Also the health of its members at the other nodes.' })) }),
     responses: { 200: Upstream },
     headers: ['ETag'],
     errors: UPSTREAM_ERRORS,

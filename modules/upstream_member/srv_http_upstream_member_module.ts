@@ -1,4 +1,5 @@
 import { path, rest } from '../../core/contract/args.js';
+import { Cluster } from '../../core/contract/cluster.js';
 import { action, type ActionContext } from '../../core/contract/control.js';
 import { coreModule } from '../../core/contract/manifest.js';
 import { ServerInfo } from '../../core/contract/server-info.js';
@@ -40,6 +41,26 @@ interface OfEngine {
   readonly engine?: EngineName;
 }
 
+/** `all`: with the health of the members as each node of the cluster sees it. */
+interface OfNodes {
+  readonly nodes?: 'all';
+}
+
+/** Topic of questions to other nodes. */
+const HEALTH_TOPIC = 'upstream.health';
+
+interface PeerHealth {
+  readonly id: number;
+  readonly server: string;
+  readonly state: string;
+  readonly health_checks: unknown;
+}
+
+function healthOf({ value }: Versioned): readonly PeerHealth[] {
+  const { peers } = value as { readonly peers: readonly PeerHealth[] };
+  return peers.map(({ id, server, state, health_checks }) => ({ id, server, state, health_checks }));
+}
+
 /**
  * The members of upstreams, changed at run time. Its actions are the whole meaning of the member API; the control plane adds HTTP.
  * A change is an edit of `server` lines, so that it is journalled and applied everywhere like any other.
@@ -49,7 +70,13 @@ export class UpstreamMembers {
   readonly #http: EngineMembers;
   readonly #stream: EngineMembers;
 
-  constructor(upstreams: Upstreams, streamUpstreams: StreamUpstreams, transactions: Transactions, info: ServerInfo) {
+  constructor(
+    upstreams: Upstreams,
+    streamUpstreams: StreamUpstreams,
+    transactions: Transactions,
+    info: ServerInfo,
+    private readonly cluster: Cluster,
+  ) {
     this.#http = new EngineMembers('http', upstreams, transactions, info);
     this.#stream = new EngineMembers('stream', streamUpstreams, transactions, info);
   }
@@ -60,8 +87,20 @@ export class UpstreamMembers {
   }
 
   @action('upstream.get')
-  get(params: UpstreamParams & OfEngine): Versioned {
-    return this.#of(params).get(params);
+  async get({ nodes, ...params }: UpstreamParams & OfEngine & OfNodes): Promise<Versioned> {
+    const own = this.#of(params).get(params);
+    if (nodes === undefined) return own;
+    const responses = [...(await this.cluster.ask(HEALTH_TOPIC, params))];
+    const healths = responses.map(([name, response]) => [name, 'value' in response ? response.value : { error: response.error }]);
+    return { ...own, value: { ...(own.value as object), nodes: Object.fromEntries(healths) as unknown } };
+  }
+
+  start(role: ServerInfo['role']): void {
+    if (role !== 'master') return;
+    this.cluster.respond(HEALTH_TOPIC, (params) => {
+      const wanted = params as UpstreamParams & OfEngine;
+      return { peers: healthOf(this.#of(wanted).get(wanted)) };
+    });
   }
 
   @action('upstream.reset', { transactional: true })

@@ -47,6 +47,10 @@ testRedis('redis-server: a change by the API of one node is in the traffic of th
   const { version } = await view(b);
   t.like(waited.json, { cluster: { version, nodes: { a: 'applied', b: 'applied' } } });
   t.like((await a.call('GET', `/cluster/versions/${version}`)).json, { version, nodes: { a: 'applied', b: 'applied' } });
+  const health = (await b.upstreams('GET', '/demo?nodes=all')).json as { nodes: Record<string, { peers: object[] }> };
+  t.deepEqual(Object.keys(health.nodes), ['a', 'b']);
+  t.like(health.nodes['a']?.peers[2], { server: member, state: 'up' });
+  t.like(health.nodes['b']?.peers[2], { server: member, state: 'up' });
 
   await server.kill();
   await b.srv.waitForLog(/configuration: changes of other nodes cannot be read, serving version \d+/);
