@@ -1,18 +1,19 @@
-import { copyFile, mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { mkdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { HttpRequest } from '../../core/contract/http.js';
 import type { Log } from '../../core/contract/log.js';
 import { systemErrorText } from '../../core/contract/system-error.js';
 import type { Holds, RecordFields, Records, Zones } from '../../core/contract/zones.js';
-import { ARRIVAL_RECORDS, Arrivals, type Arrival, type SeenArrival } from './arrivals.js';
+import { ARRIVAL_RECORDS, Arrivals, type SeenArrival } from './arrivals.js';
 import { ArrivingFile, type ArrivingFetch } from './arriving-file.js';
 import type { CacheFigures } from './cache-figures.js';
 import { HeadMemory } from './head-memory.js';
 import { KeptEntries, type KeptEntry } from './kept-entries.js';
 import { filePath, type CachePath } from './directives.js';
 import { RecentDigests } from './entry-names.js';
-import { encodeHead, EntryFile, expired, FIRST_READ, rewriteHead, StoredFlag, type StoredHead } from './entry-file.js';
+import { encodeHead, EntryFile, expired, FIRST_READ, rewriteHead, type StoredHead } from './entry-file.js';
 import type { Verdict } from './purge-list.js';
+import { moveInto, writeEntry, type LiveEntry } from './entry-writing.js';
 import type { ZonePurges } from './purges.js';
 import { WaitBudget } from './wait-budget.js';
 
@@ -32,13 +33,6 @@ const LONGEST_UPDATE = 60_000;
 
 /** A response that is about to be stored. */
 export type Unstored = Omit<StoredHead, 'bodyLength' | 'generation'>;
-
-/** A response that others read while it is stored. */
-export interface LiveEntry {
-  readonly arrival: Arrival;
-  /** Bytes of the body; -1: not known. */
-  readonly length: number;
-}
 
 /** See {@link CacheZone.moment}. */
 export interface Moment {
@@ -229,13 +223,21 @@ export class CacheZone {
     if (!this.isLoaded) this.add(name, encodeHead(stored).length + stored.bodyLength, Date.now());
   }
 
-  /** Takes a file into the index. @param used epoch milliseconds */
-  add(name: string, bytes: number, used: number): void {
+  /**
+   * Takes a file into the index.
+   * @param used epoch milliseconds
+   * @param since turn before the member was asked
+   * @returns false: its key was purged after that, and the file is not used
+   */
+  add(name: string, bytes: number, used: number, since = Infinity): boolean {
     let before = 0;
+    let isPurged = false;
     const stamp = this.#totals.add(ALL, 'turn', 1) ?? 0;
     const result = this.#index.update(
       name,
       (fields) => {
+        isPurged = fields.purged > since;
+        if (isPurged) return false;
         before = fields.bytes;
         fields.bytes = bytes;
         fields.stamp = stamp;
@@ -247,6 +249,7 @@ export class CacheZone {
     );
     if (result === 'stored') this.#totals.add(ALL, 'stored', bytes - before);
     this.kept?.drop(name);
+    return !isPurged;
   }
 
   /**
@@ -324,8 +327,13 @@ export class CacheZone {
     try {
       const entry = { ...head, generation: since.generation };
       const bytes = await writeEntry(aside, entry, body, live && { ...live, file });
-      await this.#moveInto(aside, path);
-      this.add(name, bytes, head.date);
+      if (this.#wasPurged(name, entry, since)) return;
+      await moveInto(aside, path);
+      if (!this.add(name, bytes, head.date, since.turn)) {
+        // Its record stays: it says so to fetches that have begun as early.
+        await rm(path, { force: true });
+        return;
+      }
       // In this order: a purge that comes now finds the file.
       if (this.#wasPurged(name, entry, since)) await this.remove(name);
     } finally {
@@ -336,22 +344,6 @@ export class CacheZone {
   /** Where a file is written that is to get a name. */
   #folderAside(name: string): string {
     return this.path.use_temp_path ? this.temporary : dirname(filePath(this.path, name));
-  }
-
-  /** Gives a file its name. From another file system it is copied first: no request finds a part of it. */
-  async #moveInto(aside: string, path: string): Promise<void> {
-    try {
-      await rename(aside, path);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
-      const copy = join(dirname(path), basename(aside));
-      try {
-        await copyFile(aside, copy);
-        await rename(copy, path);
-      } finally {
-        await rm(copy, { force: true });
-      }
-    }
   }
 
   #wasPurged(name: string, entry: Unstored & { readonly generation: number }, { turn, generation }: Moment): boolean {
@@ -456,38 +448,6 @@ function counted(record: IndexRecord, use: Use): true {
   record.used = use.now;
   use.record = record;
   return true;
-}
-
-/** @returns the bytes of the file */
-async function writeEntry(
-  path: string,
-  head: Omit<StoredHead, 'bodyLength'>,
-  body: AsyncIterable<Buffer>,
-  live: (LiveEntry & { readonly file: string }) | undefined,
-): Promise<number> {
-  const file = await open(path, 'wx+', 0o600);
-  try {
-    // The length of the body is known at its end: the room for the head is not.
-    const room = encodeHead({ ...head, bodyLength: 0 }).length;
-    let at = room;
-    if (live !== undefined) {
-      await writeAll(file, encodeHead({ ...head, flags: head.flags | StoredFlag.Arriving, bodyLength: live.length }), 0);
-      live.arrival.begun(live.file);
-    }
-    for await (const piece of body) {
-      at += await writeAll(file, piece, at);
-      live?.arrival.grown();
-    }
-    await writeAll(file, encodeHead({ ...head, bodyLength: at - room }), 0);
-    return at;
-  } finally {
-    await file.close();
-  }
-}
-
-async function writeAll(file: FileHandle, bytes: Buffer, position: number): Promise<number> {
-  for (let at = 0; at < bytes.length;) at += (await file.write(bytes, at, bytes.length - at, position + at)).bytesWritten;
-  return bytes.length;
 }
 
 /** Loaded where something is stored: workers start without it. */

@@ -209,6 +209,24 @@ async function has(zone: CacheZone, at: number): Promise<boolean> {
 
 const SIGNAL = new AbortController().signal;
 
+test('fetches that have begun before a purge store nothing, however many they are', async (t) => {
+  const { zone } = unit(t);
+  zone.loaded();
+  const NAME = nameOf(0);
+  const { moment } = zone;
+  const write = (since = zone.moment): Promise<void> =>
+    zone.write(NAME, since, { ...HEAD, key: 'k0', date: Date.now(), head: 'h' }, Readable.from([Buffer.from('x')]));
+  await zone.purge(NAME);
+  for (let fetch = 0; fetch < 3; fetch++) {
+    await write(moment);
+    t.is(await zone.open(NAME, 'k0'), undefined, String(fetch));
+  }
+  t.is(zone.size, 0);
+  await write();
+  (await zone.open(NAME, 'k0'))?.close();
+  t.true(zone.size > 0);
+});
+
 test('what is above max_size is removed, the response used longest ago first', async (t) => {
   const at = unit(t, { max_size: 5500 });
   await fill(at, 10);

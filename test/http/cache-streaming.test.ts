@@ -1,6 +1,7 @@
 /** `proxy_cache_lock_streaming`: requests that wait for a response get it while it arrives. */
 import type { ServerResponse } from 'node:http';
 import http2 from 'node:http2';
+import { gunzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import { httpBackend } from '../harness/backends.js';
 import { connectRaw, get, type RawConnection } from '../harness/client.js';
@@ -47,6 +48,8 @@ const start = shared(async (scope): Promise<Setup> => {
         proxy_cache_lock on; proxy_cache_lock_streaming on; proxy_cache_lock_timeout 60s; proxy_cache_lock_age 60s; proxy_next_upstream off;
         add_header X-Cache $upstream_cache_status always;
         location / { proxy_pass http://members; }
+        location /slices { slice 10; proxy_cache_key $uri$slice_range; proxy_cache_valid 206 1h; proxy_set_header Range $slice_range; proxy_pass http://members; }
+        location /gzip { gzip on; gzip_types *; gzip_min_length 1; proxy_pass http://members; }
         location /nothing { return 204; }
         location /dying { dying; proxy_pass http://members; }
         location /rules { proxy_cache two; proxy_cache_rules rfc9111; proxy_pass http://members; } }
@@ -67,6 +70,20 @@ async function client(t: ExecutionContext, { srv }: Setup, path: string, fields 
 function clients(t: ExecutionContext, setup: Setup, path: string, fields = ''): Promise<RawConnection[]> {
   return Promise.all(Array.from({ length: 12 }, () => client(t, setup, path, fields)));
 }
+
+/** Fields of a slice of 10 bytes. */
+function slice(from: number): Record<string, string | number> {
+  return { 'Content-Range': `bytes ${from}-${from + 9}/20`, 'Content-Length': 10, ETag: '"s"' };
+}
+
+/** The body of a response in chunks. */
+function unchunked(text: string): string {
+  const [, size = '0'] = /^([0-9a-f]+)\r\n/i.exec(text) ?? [];
+  const [start, length] = [size.length + 2, Number.parseInt(size, 16)];
+  return length === 0 ? '' : text.slice(start, start + length) + unchunked(text.slice(start + length + 2));
+}
+
+const bodyOf = (text: string): string => unchunked(text.slice(text.indexOf('\r\n\r\n') + 4));
 
 test.serial('head and body reach waiting requests in all workers while the member sends them', async (t) => {
   const setup = await start();
@@ -230,6 +247,35 @@ test.serial('conditions and ranges of waiting requests', async (t) => {
   response.end('56789');
   t.regex(await range.receiveAll(), /^HTTP\/1.1 206[^]*bytes 5-7\/10[^]*\r\n\r\n567$/);
   t.is(setup.at('/part').length, 1);
+});
+
+test.serial('slices that arrive are for all who wait, and each is requested once', async (t) => {
+  const setup = await start();
+  const first = await client(t, setup, '/slices');
+  const begun = await setup.asked('/slices');
+  const waiting = await clients(t, setup, '/slices');
+  begun.writeHead(206, slice(0)).write('01234');
+  for (const one of waiting) await one.receive(/\r\n\r\n01234/);
+  begun.end('56789');
+  const next = await setup.asked('/slices', 2);
+  t.is(next.req.headers.range, 'bytes=10-19');
+  next.writeHead(206, slice(10)).end('abcdefghij');
+  for (const one of [first, ...waiting]) t.regex(await one.receiveAll(), /Content-Length: 20\r\n[^]*0123456789abcdefghij$/);
+  t.is(setup.at('/slices').length, 2);
+});
+
+test.serial('filters of the location are applied for each', async (t) => {
+  const setup = await start();
+  await client(t, setup, '/gzip');
+  const response = await setup.asked('/gzip');
+  const [packed, plain] = await Promise.all([client(t, setup, '/gzip', 'Accept-Encoding: gzip\r\n'), client(t, setup, '/gzip')]);
+  response.writeHead(200, { 'Content-Type': 'text/plain' }).write('hello '.repeat(100));
+  await plain.receive(/hello /);
+  response.end('end');
+  t.is(bodyOf(await plain.receiveAll()), `${'hello '.repeat(100)}end`);
+  const text = await packed.receiveAll();
+  t.regex(text, /Content-Encoding: gzip/);
+  t.is(gunzipSync(Buffer.from(bodyOf(text), 'latin1')).toString(), `${'hello '.repeat(100)}end`);
 });
 
 test.serial('a response that is purged while it arrives is not given to requests after the purge', async (t) => {
