@@ -175,7 +175,11 @@ test('names of a list are resolved, again and again; parameters are those of the
   dns.heal('late.test');
   dns.a('late.test', [], 1);
   await waitFor('the name without addresses', async () => (await found()).length === 1);
-  await served(node, '/', [2]);
+  // One after the other: it has no more than three connections.
+  await waitFor('the second server alone', async () => {
+    for (let n = 0; n < 8; n++) if ((await node.web()).body !== 'server 2') return false;
+    return true;
+  });
   t.like(await found(), [{ server: second, max_conns: 3, fail_timeout: '10s' }]);
   write(node, [{ server: second, max_conns: 4 }]);
   await waitFor('other parameters', async () => (await found())[0]?.max_conns === 4);
