@@ -3,6 +3,8 @@ import { ApiError, DATA_PLANE_ERRORS, dryRunReply, route, type Call, type Reply 
 import { DataPlane } from '../../core/contract/data-plane.js';
 import { controlModule } from '../../core/contract/manifest.js';
 import { Type } from '../../core/contract/schema.js';
+import { ServerInfo } from '../../core/contract/server-info.js';
+import { FormatJson, type FormatMember } from './format-json.js';
 import { jsonOf } from './json-text.js';
 import type { MainView } from './main-view.js';
 import { SECTIONS, type Page, type PageCall } from './pages.js';
@@ -32,6 +34,12 @@ const read = {
   errors: DATA_PLANE_ERRORS,
 } as const;
 
+const format = {
+  summary: 'Read the statistics in the JSON of nginx-module-vts',
+  responses: { 200: Type.Unsafe<unknown>({ type: 'object', title: 'VhostTrafficStatus', additionalProperties: true }) },
+  errors: DATA_PLANE_ERRORS,
+} as const;
+
 const reset = {
   summary: 'Set statistics to zero',
   query: Type.Object(selection),
@@ -45,7 +53,10 @@ const reset = {
 /** Statistics by API: `/v1/vts`. */
 @controlModule({ name: 'srv_http_vts_api_module', api: '1.2', key: 'vts', dataModule: 'srv_http_vts_module' })
 export class StatisticsApi {
-  constructor(private readonly dataPlane: DataPlane) {}
+  constructor(
+    private readonly dataPlane: DataPlane,
+    private readonly info: ServerInfo,
+  ) {}
 
   @route('GET', '', read)
   async read(call: Call<typeof read>): Promise<Reply> {
@@ -56,12 +67,38 @@ export class StatisticsApi {
     return { status: 200, type: 'application/json', stream: jsonOf(main, first, (next) => this.#page({ group, name, next }, call)) };
   }
 
+  @route('GET', '/format/json', format)
+  async format(call: Call<typeof format>): Promise<Reply> {
+    const main = await this.dataPlane.call<MainView>('vts.main', {}, call);
+    const body = new FormatJson();
+    let nodes = 0;
+    let last: { readonly name: string; readonly settings: ReadonlyMap<string, FormatMember> | undefined } | undefined;
+    for (
+      let page = await this.#page({}, call);
+      page !== undefined;
+      page = page.next === undefined ? undefined : await this.#page({ next: page.next }, call)
+    ) {
+      for (const row of page.rows) {
+        nodes++;
+        if (row.section === 'upstreams' && last?.name !== row.name)
+          last = { name: row.name, settings: await this.#members(row.name, call) };
+        body.add(row, last?.settings);
+      }
+    }
+    return { status: 200, body: body.body(main, { hostName: this.info.nodeName, version: this.info.version }, nodes) };
+  }
+
   @route('DELETE', '', reset)
   async reset(call: Call<typeof reset>): Promise<Reply> {
     const { group, name } = call.query;
     const count = await this.dataPlane.call<number>('vts.reset', { group, name }, call);
     if (count === 0 && name !== undefined) throw new ApiError(404, 'StatisticsNotFound', `there are no statistics of "${name}"`);
     return call.dryRun ? dryRunReply([`${count} rows`]) : { status: 200, body: { reset: count } };
+  }
+
+  async #members(upstream: string, call: Call<typeof format>): Promise<ReadonlyMap<string, FormatMember> | undefined> {
+    const members = await this.dataPlane.call<readonly FormatMember[] | undefined>('vts.members', { upstream }, call);
+    return members && new Map(members.map((member) => [member.server, member]));
   }
 
   #page(params: PageCall, call: Call): Promise<Page | undefined> {

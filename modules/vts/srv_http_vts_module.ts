@@ -16,6 +16,8 @@ import { directives, OWN_SIZE } from './directives.js';
 import { collectFamilies } from './families.js';
 import { CountedServers, isCounted, mostGroups, ScopeCounters, ServerCounters, type HttpStatisticsScope } from './http-scopes.js';
 import { Collector } from './collector.js';
+import type { FormatMember } from './format-json.js';
+import { memberSettings } from './member-settings.js';
 import { MemberRows } from './member-rows.js';
 import { Pages, selected, type Page, type PageCall, type Selection } from './pages.js';
 import { INTERVAL, Rates } from './rates.js';
@@ -100,6 +102,13 @@ export class HttpStatistics extends StatisticsMemory implements HttpModule {
   @action('vts.page')
   page(call: PageCall): Page | undefined {
     return this.#pages.page(call);
+  }
+
+  /** @returns undefined if there is no upstream of this name */
+  @action('vts.members')
+  membersOf({ upstream }: { readonly upstream: string }): readonly FormatMember[] | undefined {
+    const view = this.upstreams.get(upstream);
+    return view && memberSettings(view);
   }
 
   @action('vts.changed')
