@@ -72,7 +72,9 @@ test('a response in memory needs no file, in any worker, and none sends it after
   const purges = '$request_method $purges { PURGE 1; }';
   const srv = await startSrv(
     t,
-    text.replace('proxy_cache one;', 'proxy_cache one; proxy_cache_purge $purges;').replace('server {', `map ${purges} server {`),
+    text
+      .replace('proxy_cache one;', 'proxy_cache one; proxy_cache_lock on; proxy_cache_purge $purges;')
+      .replace('server {', `map ${purges} server {`),
   );
   const ask = async (): Promise<unknown> => (await get(srv.port('web'), '/')).headers['x-cache'];
   for (let round = 0; round < 3; round++) {
