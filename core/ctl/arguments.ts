@@ -48,9 +48,10 @@ function namesWithValue(commands: readonly Command[]): ReadonlySet<string> {
   return new Set(options.flatMap(({ name, letter }) => [`--${name}`, ...(letter === undefined ? [] : [`-${letter}`])]));
 }
 
-/** The command whose words the line begins with. */
+/** The command whose words the line begins with: of `cluster` and `cluster wait`, the longer one. */
 function commandOf(words: readonly string[], commands: readonly Command[]): Command | undefined {
-  return commands.find((command) => command.words.split(' ').every((word, index) => words[index] === word));
+  const found = commands.filter((command) => command.words.split(' ').every((word, index) => words[index] === word));
+  return found.toSorted((a, b) => b.words.length - a.words.length)[0];
 }
 
 function optionNamed(word: string, options: readonly Option[], command: Command | undefined): Option {

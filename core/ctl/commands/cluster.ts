@@ -29,7 +29,7 @@ export const CLUSTER: readonly Command[] = [
     words: 'cluster wait',
     about: 'wait until all nodes that are alive have a version',
     operands: [{ name: 'VERSION', about: 'version of the configuration' }],
-    options: [{ name: 'timeout', value: 'SECONDS', parameter: 'timeout', about: 'longest time to wait (default: 10)' }],
+    options: [{ name: 'within', value: 'SECONDS', parameter: 'timeout', about: 'longest time to wait (default: 10)' }],
     call: (args) => ({ method: 'GET', path: `/v1/cluster/versions/${encodeURIComponent(args.operand('VERSION'))}` }),
     show: (response) => {
       const { version, nodes } = response as { version: number; nodes: Readonly<Record<string, string>> };
