@@ -139,6 +139,7 @@ export class Committer {
     const participants = operations.length === 0 && !rereads ? [] : [...this.options.participants()];
     const round = new WorkerRound(++this.#tx, participants, log, (module) => loadModuleLine(module, after));
     let numbers: readonly number[] | undefined;
+    let failure: unknown;
     try {
       const { files = new Map(), modules } = prepared;
       await this.#prepareWorkers(round, plan, { rereads, files, modules });
@@ -152,12 +153,15 @@ export class Committer {
       if (numbers === undefined) {
         round.abort();
         prepared.abort();
+        throw error;
       }
-      throw error;
+      failure = error;
     }
     await round.commit(time.limit);
     this.#inForce = this.#version;
     this.options.onInForce?.();
+    // The change is active; what is to be known of it is in the error.
+    if (failure !== undefined) throw failure;
     return numbers ?? [];
   }
 
@@ -183,15 +187,16 @@ export class Committer {
       return;
     }
     const entries = [...changes].map(({ content }) => ({ ...making, content }));
-    let isDecided = false;
+    let [isDecided, isKept] = [false, false];
     try {
       await commitLog.append(entries, this.#version, (numbers, appended) => {
         isDecided = true;
         this.#keep([...changes], numbers, { ...making, mark: appended?.mark ?? 0 });
+        isKept = true;
         commit(decided);
       });
     } catch (error) {
-      if (!isDecided || !commitLog.isShared) throw error;
+      if (!isDecided || isKept || !commitLog.isShared) throw error;
       throw new EntryNotKept(error instanceof Error ? error.message : String(error));
     }
   }

@@ -3,6 +3,7 @@ import type { ExecutionContext } from 'ava';
 import { RedisServer, testRedis } from '../harness/redis.js';
 import { waitFor } from '../harness/wait.js';
 import { flag } from '../../core/contract/args.js';
+import { exactTree } from '../../core/contract/print.js';
 import { directive } from '../../core/contract/spec.js';
 import { add, find, registry } from '../control/fake-master.js';
 import { CONFIG } from '../control/node-operations.js';
@@ -137,4 +138,18 @@ testRedis('redis-server: a node that lacks a module of the others does not take 
   t.like(await t.throwsAsync(b.add('10.0.0.4:80')), { status: 503, code: 'NodeDiverged' });
   const c = await ChangesNode.start(t, 'c', server.port, { specs });
   t.is(c.members.length, 3);
+});
+
+testRedis('redis-server: cluster_wait: a change that no replica has is made, and the response says so', async (t) => {
+  const server = await RedisServer.start(t);
+  const [a, b] = await startNodes(t, 'ab', server, { wait: { replicas: 1, timeout: 50 } });
+  const error = await t.throwsAsync(a.add('10.0.0.3:80'));
+  t.like(error, { status: 503, message: 'the change is made, but 0 of 1 replicas have it after 50 ms: a failover may lose it' });
+  await same(t, [a, b]);
+  t.is(b.members.length, 3);
+  for (const { master } of [a, b])
+    t.deepEqual(
+      master.workers.map(({ tree }) => exactTree(tree.root)),
+      [master.printed(), master.printed()],
+    );
 });
