@@ -211,6 +211,21 @@ export class FigureMemory {
     return subtracted === 0 ? sum : sum - f64[numberOf(subtracted) + cell]!;
   }
 
+  /** Cells beside each other, each as {@link sum}, lane by lane: most lanes of most rows do not exist. */
+  sums(row: number, first: number, length: number): Float64Array {
+    const { u32, f64 } = this.zone;
+    const lanes = this.#laneWord(row, 0);
+    const sums = new Float64Array(length);
+    for (let lane = 0; lane <= this.threads; lane++) {
+      const offset = u32[lanes + lane]!;
+      if (offset === 0) continue;
+      const sign = lane === this.threads ? -1 : 1;
+      const cells = numberOf(offset) + first;
+      for (let at = 0; at < length; at++) sums[at]! += sign * f64[cells + at]!;
+    }
+    return sums;
+  }
+
   /** Subtracts from now on what was counted so far. */
   reset(row: number, now: number): void {
     const { counters, gauges } = this.shapeOf(row);

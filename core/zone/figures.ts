@@ -77,7 +77,7 @@ export class SharedFigures implements FigureTable {
     for (const { offset, number, key } of rows) this.#listed.set(offset, new Totals(this.memory, { offset, number }, key, this.clock));
     for (const offset of this.#listed.keys()) if (!all.has(offset)) this.#listed.delete(offset);
     this.#totals = [...this.#listed.values()].sort((one, other) => one.number - other.number);
-    if (rows.length < PIECE) this.#changes = changes;
+    this.#changes = rows.length < PIECE ? changes : -1;
     return this.#totals;
   }
 
@@ -93,7 +93,9 @@ export class SharedFigures implements FigureTable {
 
   /** A row exists, as the last list says, which is made again when rows were made or removed: clients that name ever new keys cost no lock. */
   #isListed(key: string): boolean {
-    const rows = this.totals();
+    let rows = this.totals();
+    // The rest of a long list.
+    while (this.#changes < 0) rows = this.totals();
     if (this.#keysOf !== rows) {
       this.#keys = new Set(rows.map((row) => row.key));
       this.#keysOf = rows;
@@ -205,9 +207,8 @@ class Totals implements FigureTotals, ListedRow {
   distribution(distribution: number): Distribution {
     const { counters, gauges } = this.#shape;
     const first = counters + gauges + distribution * DISTRIBUTION_CELLS;
-    const found = new Distribution(undefined, this.memory.sum(this.offset, first));
-    for (let bucket = 0; bucket < found.counts.length; bucket++) found.counts[bucket] = this.memory.sum(this.offset, first + 1 + bucket);
-    return found;
+    const cells = this.memory.sums(this.offset, first, DISTRIBUTION_CELLS);
+    return new Distribution(cells.subarray(1), cells[0]);
   }
 
   reset(): void {
