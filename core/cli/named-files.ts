@@ -34,7 +34,7 @@ const SERVED = new Set(['root', 'alias']);
 const LOGS = new Set(['error_log', 'access_log', 'api_audit_log', 'ssl_key_log', 'proxy_ssl_key_log']);
 /** Directives whose first argument is a file that the server reads. Their relative paths are under the folder of the configuration file. */
 export const READ_FILES =
-  /^(?:(?:proxy_|grpc_)?ssl_(?:certificate|certificate_key|trusted_certificate|client_certificate|crl|dhparam|session_ticket_key|password_file|stapling_file)|auth_basic_user_file|captcha_(?:redirect_uri|text)_file|api_(?:tokens|client_certificate|user_file))$/;
+  /^(?:(?:proxy_|grpc_)?ssl_(?:certificate|certificate_key|trusted_certificate|client_certificate|crl|dhparam|session_ticket_key|password_file|stapling_file)|auth_basic_user_file|cluster_key_file|password_file|tls_(?:ca|certificate|certificate_key)|captcha_(?:redirect_uri|text)_file|api_(?:tokens|client_certificate|user_file))$/;
 /** Names a file that is read, in any directive: `captcha_secret file=…`. */
 const PARAMETER = 'file=';
 const DEFAULT_ACCESS_LOG = 'logs/access.log';

@@ -81,7 +81,7 @@ export interface HelperManifest extends Manifest {
 }
 
 /** The main level of a configuration, for a module that has directives there. */
-export type MainScope<D extends Directives> = Pick<BlockScope<D, 'main', never>, 'conf' | 'lines' | 'fail' | 'each'>;
+export type MainScope<D extends Directives> = Pick<BlockScope<D, 'main', never>, 'conf' | 'lines' | 'file' | 'fail' | 'each'>;
 
 /** Optional steps in the life of every module. No timers, sockets or files before `start`, none after `stop`. */
 export interface Lifecycle {

@@ -228,7 +228,7 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
   instance.follow({ prepare: () => NOTHING_TO_DO, stop: () => timers.stop() });
   instance.follow(new LogSettings(log, { path: errorLog, level: 'error' }));
   instance.follow(moduleZones);
-  instance.follow(new MainScopes());
+  instance.follow(new MainScopes(instance.files));
   instance.follow(upstreams);
   instance.follow(streamUpstreams);
   instance.follow(http);

@@ -9,11 +9,16 @@ import type { Resource } from '../contract/resource.js';
 import type { Directives } from '../contract/spec.js';
 import type { Directive } from '../contract/tree.js';
 import { NO_LIMITS } from '../config/holdings.js';
+import { inputFile } from '../config/input-file.js';
+import type { InputFiles } from '../config/input-files.js';
+import { systemErrorText } from '../contract/system-error.js';
 
 /** The modules that compile directives of the main level themselves. */
 export class MainScopes implements Follower {
   /** Objects that have compiled the current configuration. */
   #compiled: ReadonlySet<object> = new Set();
+
+  constructor(private readonly files: InputFiles) {}
 
   prepare(change: Change): Prepared {
     const modules = [...change.modules].filter(({ hooks }) => hooks.compileMain !== undefined);
@@ -21,7 +26,7 @@ export class MainScopes implements Follower {
     const opened: { readonly module: ModuleInForce; readonly resource: Resource }[] = [];
     for (const module of modules) {
       if (this.#compiled.has(module.instance) && !isConcerned(module, change)) continue;
-      const resource = errors.attempt(() => module.hooks.compileMain?.(mainScope(module, change)));
+      const resource = errors.attempt(() => module.hooks.compileMain?.(mainScope(module, change, this.files)));
       if (resource !== undefined) opened.push({ module, resource });
     }
     const each = (step: 'commit' | 'abort'): void => {
@@ -52,7 +57,7 @@ function isConcerned(module: ModuleInForce, { before, after, rereads }: Change):
 
 const linesOf = ({ root }: Tree, name: string): readonly Directive[] => ownDirectives(root, name);
 
-function mainScope(module: ModuleInForce, { after, modules }: Change): MainScope<Directives> {
+function mainScope(module: ModuleInForce, { after, modules }: Change, files: InputFiles): MainScope<Directives> {
   const fail = (message: string, place?: string | Directive, hint?: string): never => {
     const line = typeof place === 'string' ? linesOf(after, place)[0] : place;
     if (line === undefined) throw new Error(message);
@@ -61,6 +66,15 @@ function mainScope(module: ModuleInForce, { after, modules }: Change): MainScope
   return {
     conf: new ConfReader(directivesOf(module)).read({ context: 'main', block: after.root }, undefined, modules.args),
     lines: (name) => linesOf(after, name),
+    file: (path, parse, place, message) => {
+      try {
+        return parse(inputFile(path, files.read(path)));
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
+        const reason = systemErrorText(error);
+        return fail(message?.(reason) ?? `open() "${path}" failed (${reason})`, place);
+      }
+    },
     fail,
     each: (items, step) => {
       const errors = new ErrorCollector();

@@ -1,7 +1,6 @@
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { confPath, flag, number, rest, text, time } from '../../core/contract/args.js';
 import { ArgError, directive, type Conf } from '../../core/contract/spec.js';
-import { systemErrorText } from '../../core/contract/system-error.js';
 
 const IN = ['redis'] as const;
 
@@ -69,11 +68,14 @@ export function placeOf({ addresses, socket, sentinel }: RedisSettings): string 
   return sentinel === undefined ? list : `master "${sentinel}" of the sentinels ${list}`;
 }
 
+/** Content of a file that a directive names. */
+export type ReadText = (path: string) => string;
+
 /** @throws ArgError */
-export function redisSettings(conf: BlockConf): RedisSettings {
+export function redisSettings(conf: BlockConf, read: ReadText): RedisSettings {
   const { tls_ca: ca, tls_certificate: cert, tls_certificate_key: key, cluster: isCluster } = conf;
   const { hasTls, ...place } = conf.sentinel === undefined ? places(conf.url, isCluster) : sentinels(conf);
-  const tls = { ...(ca && { ca: contentOf(ca) }), ...(cert && { cert: contentOf(cert) }), ...(key && { key: contentOf(key) }) };
+  const tls = { ...(ca && { ca: read(ca) }), ...(cert && { cert: read(cert) }), ...(key && { key: read(key) }) };
   if ((cert === undefined) !== (key === undefined)) throw new ArgError('"tls_certificate" and "tls_certificate_key" need each other');
   const isEncrypted = hasTls || Object.keys(tls).length > 0;
   if (isEncrypted && !hasTls && conf.sentinel === undefined)
@@ -83,7 +85,7 @@ export function redisSettings(conf: BlockConf): RedisSettings {
     ...place,
     isCluster,
     user: conf.user,
-    password: conf.password_file === undefined ? undefined : password(conf.password_file),
+    password: conf.password_file === undefined ? undefined : password(conf.password_file, read),
     tls: isEncrypted ? tls : undefined,
     prefix: conf.prefix,
     connectTimeout: conf.connect_timeout,
@@ -133,29 +135,30 @@ function place(url: string): Places {
   return { ...none, addresses: [address], database: Number(database), hasTls: parsed.protocol === 'rediss:' };
 }
 
-function password(path: string): string {
-  const content = secretOf(path);
+function password(path: string, read: ReadText): string {
+  const content = secretOf(path, read);
   if (content === '') throw new ArgError(`"${path}" is empty`);
   return content;
 }
 
 /** Content of `cluster_key_file`. @throws ArgError */
-export function clusterSecret(path: string): string {
-  const content = secretOf(path);
+export function clusterSecret(path: string, read: ReadText): string {
+  const content = secretOf(path, read);
   if (content.length < 32) throw new ArgError(`"${path}" has fewer than 32 characters`, `openssl rand -hex 32 > ${path}`);
   return content;
 }
 
-function secretOf(path: string): string {
-  const content = contentOf(path).replace(/\r?\n$/, '');
-  if ((statSync(path).mode & 0o077) !== 0) throw new ArgError(`others may read "${path}"`, `chmod 600 ${path}`);
+function secretOf(path: string, read: ReadText): string {
+  const content = read(path).replace(/\r?\n$/, '');
+  if ((modeOf(path) & 0o077) !== 0) throw new ArgError(`others may read "${path}"`, `chmod 600 ${path}`);
   return content;
 }
 
-function contentOf(path: string): string {
+/** Without any rights where this process does not get to the file: its parent has read it. */
+function modeOf(path: string): number {
   try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    throw new ArgError(`open() "${path}" failed (${systemErrorText(error)})`);
+    return statSync(path).mode;
+  } catch {
+    return 0;
   }
 }

@@ -6,8 +6,9 @@ import { Redis, type ClusterChanges, type RedisConnection, type RedisStatus } fr
 import type { Resource } from '../../core/contract/resource.js';
 import { ServerInfo } from '../../core/contract/server-info.js';
 import { ArgError, directive } from '../../core/contract/spec.js';
+import type { Directive } from '../../core/contract/tree.js';
 import { BlockConnection } from './redis-connection.js';
-import { blockDirectives, clusterSecret, placeOf, redisSettings, type RedisSettings } from './redis-settings.js';
+import { blockDirectives, clusterSecret, placeOf, redisSettings, type ReadText, type RedisSettings } from './redis-settings.js';
 
 const directives = {
   redis: directive({
@@ -39,6 +40,11 @@ type Blocks = ReadonlyMap<string, RedisSettings>;
 
 /** Values of the `cluster_` directives. */
 type ClusterSettings = Pick<ClusterChanges, 'secret' | 'wait'> & { readonly name: string };
+
+const reader =
+  (scope: MainScope<typeof directives>, line: Directive | undefined): ReadText =>
+  (path) =>
+    scope.file(path, ({ text }) => text, line);
 
 /** Connections of the main thread to Redis, for the features that share state between nodes. */
 @coreModule({ name: 'srv_redis_module', api: 1, plane: 'data', directives, provides: [Redis] })
@@ -72,7 +78,7 @@ export class RedisModule extends Redis {
     scope.each(scope.conf.redis.entries(), ([at, { name, block }]) => {
       if (blocks.has(name)) scope.fail(`duplicate redis "${name}"`, lines[at]);
       try {
-        blocks.set(name, redisSettings(block));
+        blocks.set(name, redisSettings(block, reader(scope, lines[at])));
       } catch (error) {
         if (!(error instanceof ArgError)) throw error;
         scope.fail(`redis "${name}": ${error.message}`, lines[at], error.hint);
@@ -97,7 +103,11 @@ export class RedisModule extends Redis {
     if (settings.isCluster && wait !== undefined)
       scope.fail('"cluster_wait" is not supported with "cluster on"', scope.lines('cluster_wait')[0]);
     try {
-      return { name, wait, secret: file === undefined ? undefined : clusterSecret(file) };
+      return {
+        name,
+        wait,
+        secret: file === undefined ? undefined : clusterSecret(file, reader(scope, scope.lines('cluster_key_file')[0])),
+      };
     } catch (error) {
       if (!(error instanceof ArgError)) throw error;
       return scope.fail(error.message, scope.lines('cluster_key_file')[0], error.hint);

@@ -203,6 +203,27 @@ if (isRoot) {
     );
   });
 
+  test("secrets of Redis may be root's alone: it reads them for the server, also at a reload", async (t) => {
+    const prefix = rootsPrefix(t);
+    mkdirSync(`${prefix}/secrets`, { mode: 0o700 });
+    writeFileSync(`${prefix}/secrets/password`, 'some', { mode: 0o600 });
+    writeFileSync(`${prefix}/secrets/key`, '0123456789abcdef'.repeat(2), { mode: 0o600 });
+    const text = `load_module modules/srv_redis_module.so;
+cluster_name c;
+node_name a;
+redis main { url redis://127.0.0.1:%%PORT_none%%; password_file ../secrets/password; }
+cluster_changes redis main;
+cluster_key_file ../secrets/key;${conf('daemon daemon')}`;
+    const srv = await startSrv(t, text, { prefix });
+    t.is((await get(srv.port('web'), '/')).body, 'ok');
+    srv.signal('SIGHUP');
+    await srv.waitForLog(/reconfigured/);
+    writeFileSync(`${prefix}/secrets/key`, 'short');
+    srv.signal('SIGHUP');
+    await srv.waitForLog(/"\/.*\/secrets\/key" has fewer than 32 characters/);
+    t.is((await get(srv.port('web'), '/')).body, 'ok');
+  });
+
   test('-t as root reports folders of include patterns and logs that the user could not use, and warns of folders of files, as a start does', async (t) => {
     const prefix = rootsPrefix(t);
     mkdirSync(`${prefix}/closed/files`, { recursive: true });
