@@ -18,8 +18,10 @@ interface Adopted {
   readonly date: string;
 }
 
-/** Heads that are remembered. */
+/** Heads that are remembered: a route keeps 4 MB of them at most. */
 const REMEMBERED = 1024;
+/** Characters of the longest of them. */
+const LONGEST = 2048;
 
 /** Heads that modules respond with again and again, as one route adopts them: they are read once. */
 export class StoredHeads {
@@ -45,8 +47,8 @@ export class StoredHeads {
   /** @param head in the scratch, with its fields in `route.fields` */
   remember(route: MemberRoute, head: ResponseHead): void {
     const { fields, plan } = route;
-    // These depend on the request.
-    if (fields.hasAccel || fields.hasRedirect || plan.rewriteCookie !== undefined) return;
+    // Some fields depend on the request.
+    if (head.text.length > LONGEST || fields.hasAccel || fields.hasRedirect || plan.rewriteCookie !== undefined) return;
     if (this.#known.size >= REMEMBERED) this.#known.delete(this.#known.keys().next().value as string);
     const upgrade = head.upgradeField ? namedFields(head, 'upgrade') : '';
     this.#known.set(head.text, {
