@@ -28,6 +28,9 @@ export interface ShownZone {
   /** Bytes of bodies that clients got from the cache, and from members. */
   readonly bytes: number;
   readonly member_bytes: number;
+  /** Responses in memory, and the bytes of them. */
+  readonly kept: number;
+  readonly kept_bytes: number;
 }
 
 export interface ShownEntry {
@@ -49,7 +52,7 @@ export interface PurgeParams {
   readonly isSoft: boolean;
 }
 
-export function showZone({ name, path, size, entries, figures, isLoaded }: CacheZone): ShownZone {
+export function showZone({ name, path, size, entries, figures, isLoaded, kept }: CacheZone): ShownZone {
   return {
     name,
     path: path.path,
@@ -67,6 +70,8 @@ export function showZone({ name, path, size, entries, figures, isLoaded }: Cache
     bypass: figures.requests('BYPASS'),
     bytes: (['HIT', 'STALE', 'UPDATING', 'REVALIDATED'] as const).reduce((sum, status) => sum + figures.bytes(status), 0),
     member_bytes: (['MISS', 'EXPIRED', 'BYPASS'] as const).reduce((sum, status) => sum + figures.bytes(status), 0),
+    kept: kept?.count ?? 0,
+    kept_bytes: kept?.bytes ?? 0,
   };
 }
 

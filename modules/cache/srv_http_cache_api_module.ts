@@ -22,6 +22,8 @@ const Zone = Type.Object(
     bypass: Count,
     bytes: Type.Integer({ minimum: 0, description: 'Bytes of bodies that clients got from the cache.' }),
     member_bytes: Type.Integer({ minimum: 0, description: 'Bytes of bodies that clients got from members.' }),
+    kept: Type.Integer({ minimum: 0, description: 'Responses in memory (`memory` of `proxy_cache_path`).' }),
+    kept_bytes: Type.Integer({ minimum: 0, description: 'Bytes of their files.' }),
   },
   { title: 'CacheZone' },
 );

@@ -149,6 +149,8 @@ test.serial('caches and a stored response are shown', async (t) => {
     return figures['hits'] === (before['hits'] ?? 0) + 1 ? figures : undefined;
   });
   t.is((after['bytes'] ?? 0) - (before['bytes'] ?? 0), body.length);
+  t.true((after['kept'] ?? 0) > 0 && (after['kept_bytes'] ?? 0) > body.length);
+  t.deepEqual([zones[0]?.['kept'], zones[0]?.['kept_bytes']], [0, 0]);
   t.true((after['entries'] ?? 0) > 0 && (after['size'] ?? 0) > 0 && (after['misses'] ?? 0) > 0);
   const entry = (await all.node.call('GET', `${ENTRIES}?key=/shown`)).json as Record<string, number>;
   t.like(entry, { key: '/shown', status: 200, bytes: body.length, etag: '"one"', vary: '', tags: ['a', 'b'] });

@@ -16,6 +16,7 @@ export const CACHE: readonly Command[] = [
       { title: 'ENTRIES', field: 'entries' },
       { title: 'SIZE', field: 'size' },
       { title: 'MAX SIZE', field: 'max_size' },
+      { title: 'IN MEMORY', field: 'kept' },
       { title: 'HITS', field: 'hits' },
       { title: 'MISSES', field: 'misses' },
       { title: 'STALE', field: 'stale' },
