@@ -63,7 +63,9 @@ test('floods end the connection, and the others do not notice', async (t) => {
       wire.send(Array.from({ length: 100 }, (_, at) => each(2 * (round + at) + 1)).join(''));
       await new Promise((resolve) => setImmediate(resolve));
     }
-    t.regex(await wire.end(), CALM, name);
+    // A client that goes on sending may lose what it was sent last to a reset by TCP.
+    const end = await wire.end();
+    if (end !== '') t.regex(end, CALM, name);
   };
   const before = residentBytes(srv.pid);
   const bystander = await Wire.open(t, port);

@@ -148,10 +148,10 @@ testRedis('redis-server: a user with the documented rights suffices; content of 
   await a.share();
   const stream = `${a.connection.keys}zones`;
   const id = 'hits records hits,bytes count 0,1';
-  const batch = (change: (bytes: Buffer) => unknown): string => {
+  const batch = (change: (bytes: Buffer) => unknown, key = 'damaged'): string => {
     const writer = new BatchWriter();
     writer.begin({ id, numbers: 2, valueLength: 0 });
-    writer.add(Buffer.from('k'), [1, 1]);
+    writer.add(Buffer.from(key), [1, 1]);
     const bytes = Buffer.from(writer.text, 'base64');
     change(bytes);
     return bytes.toString('base64');
@@ -179,7 +179,7 @@ testRedis('redis-server: a user with the documented rights suffices; content of 
     'h',
     '2',
     'd',
-    batch(() => undefined),
+    batch(() => undefined, 'k'),
     'more',
     'x',
   );
