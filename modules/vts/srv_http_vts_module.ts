@@ -29,7 +29,7 @@ const NAME = 'srv_http_vts_module';
 const TRIM = 2000;
 
 /** Statistics of servers, locations, upstreams and groups of requests, with distributions of times and with rates (nginx-module-vts). */
-@httpModule({ name: NAME, api: '1.2', directives, provides: [StatisticsMemory] })
+@httpModule({ name: NAME, api: '1.2', plane: 'data', directives, provides: [StatisticsMemory] })
 export class HttpStatistics extends StatisticsMemory implements HttpModule {
   readonly #tables: StatisticsTables;
   readonly #collector: Collector;
