@@ -26,7 +26,7 @@ export interface FigureTotals {
   readonly key: string;
   /** When the row was made, or reset last (epoch milliseconds). */
   readonly createdAt: number;
-  /** No thread holds it any more: it is removed by the next {@link FigureTable.sweep}. */
+  /** No thread holds it any more, and one found by requests was ended: the next {@link FigureTable.sweep} removes it. */
   readonly hasEnded: boolean;
   counter(counter: number): number;
   gauge(gauge: number): number;
@@ -36,8 +36,8 @@ export interface FigureTotals {
 }
 
 /**
- * Rows of figures by key in a zone. A row takes memory in a worker when it is first counted in. It survives reloads and the death of workers, and ends when
- * no thread holds it: then it can still be read, until {@link sweep}.
+ * Rows of figures by key in a zone. A row takes memory in a worker when it is first counted in. It survives reloads and the death of workers. One of the
+ * configuration ends when no thread holds it, one found by requests when it was ended, too: then it can still be read, until {@link sweep}.
  */
 export interface FigureTable {
   /**

@@ -15,6 +15,8 @@ const Head = { changes: 0, rejected: 1, limited: 2, BYTES: 16 } as const;
 const Row = { created: 0, flags: 2, number: 3, counters: 4, gauges: 5, distributions: 6, BYTES: 32 } as const;
 const ENDED = 1;
 const LIMITED = 2;
+/** Made while requests ran: it stays without a holder, because its workers may have died, until it is marked as ended. */
+const FOUND = 4;
 
 const TABLE = 'figures';
 
@@ -29,7 +31,7 @@ export interface ListedRow {
  * Rows of figures in a zone. A row has a lane for each thread that has counted in it, which that thread alone writes, and one more that is subtracted from
  * their sum (a reset). All methods take the lock of the zone, apart from reads of a lane.
  *
- * Only the main thread removes rows, and only rows without a holder.
+ * Only the main thread removes rows, and only rows without a holder; rows found by requests only if they were ended, too.
  */
 export class FigureMemory {
   readonly #holderWords: number;
@@ -87,12 +89,17 @@ export class FigureMemory {
     return Atomics.load(this.zone.u32, wordOf(this.head) + Head.limited);
   }
 
-  /** A thread holds the row from now on; it is made if it is new. 0: there is no room. @param most rows with a limit that there may be */
-  hold(key: string, shape: RowShape, thread: number, most?: number): number {
+  /**
+   * A thread holds the row from now on; it is made if it is new. 0: there is no room.
+   * @param found absent: the configuration names it
+   * @param found.most rows with a limit that there may be
+   */
+  hold(key: string, shape: RowShape, thread: number, found?: { readonly most: number | undefined }): number {
     return this.#locked(() => {
       const known = this.table.find(key, false);
-      if (known === 0 && most !== undefined && this.limited >= most) return 0;
-      const row = known || this.#insert(key, shape, most !== undefined);
+      const isLimited = found?.most !== undefined;
+      if (known === 0 && isLimited && this.limited >= found.most!) return 0;
+      const row = known || this.#insert(key, shape, (found ? FOUND : 0) | (isLimited ? LIMITED : 0));
       if (row === 0) {
         this.zone.u32[wordOf(this.head) + Head.rejected]!++;
         return 0;
@@ -152,13 +159,16 @@ export class FigureMemory {
     return (Atomics.load(this.zone.u32, wordOf(row) + Row.flags) & ENDED) !== 0;
   }
 
+  /** False: it may be removed. */
   isHeld(row: number): boolean {
+    const flags = Atomics.load(this.zone.u32, wordOf(row) + Row.flags);
+    if ((flags & (FOUND | ENDED)) === FOUND) return true;
     const first = this.#holderWord(row, 0);
     for (let word = first; word < first + this.#holderWords; word++) if (Atomics.load(this.zone.u32, word) !== 0) return true;
     return false;
   }
 
-  /** Removes those of these rows that no thread holds. */
+  /** Removes those of these rows that are not held. */
   remove(rows: Iterable<ListedRow>): void {
     this.#locked(() => {
       const { u32, slab } = this.zone;
@@ -236,7 +246,7 @@ export class FigureMemory {
     this.zone.f64[numberOf(row)] = now;
   }
 
-  #insert(key: string, shape: RowShape, isLimited: boolean): number {
+  #insert(key: string, shape: RowShape, flags: number): number {
     const row = this.table.insert(key, Row.BYTES + (this.#holderWords + this.threads + 1) * 4);
     if (row === 0) return 0;
     const { u32, f64 } = this.zone;
@@ -244,8 +254,8 @@ export class FigureMemory {
     const changes = ++u32[wordOf(this.head) + Head.changes]!;
     f64[numberOf(row)] = Date.now();
     u32[words + Row.number] = changes;
-    u32[words + Row.flags] = isLimited ? LIMITED : 0;
-    if (isLimited) u32[wordOf(this.head) + Head.limited]!++;
+    u32[words + Row.flags] = flags;
+    if ((flags & LIMITED) !== 0) u32[wordOf(this.head) + Head.limited]!++;
     u32[words + Row.counters] = shape.counters;
     u32[words + Row.gauges] = shape.gauges;
     u32[words + Row.distributions] = shape.distributions;

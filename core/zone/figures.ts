@@ -57,7 +57,7 @@ export class SharedFigures implements FigureTable {
     const known = this.#rows.get(key);
     if (known !== undefined) return known;
     if (most !== undefined && this.memory.limited >= most && !this.#isListed(key)) return undefined;
-    return this.#hold(key, shape, most);
+    return this.#hold(key, shape, { most });
   }
 
   trim(): boolean {
@@ -107,8 +107,8 @@ export class SharedFigures implements FigureTable {
     return row instanceof Totals && this.#listed.get(row.offset) === row ? row : undefined;
   }
 
-  #hold(key: string, shape: RowShape, most?: number): LaneRow | undefined {
-    const offset = this.memory.hold(key, shape, this.thread, most);
+  #hold(key: string, shape: RowShape, found?: { readonly most: number | undefined }): LaneRow | undefined {
+    const offset = this.memory.hold(key, shape, this.thread, found);
     if (offset === 0) return undefined;
     const row = new LaneRow(this.memory, offset, shape, this.thread);
     this.#rows.set(key, row);

@@ -55,6 +55,21 @@ test('a dead worker leaves what it has counted, and its successor goes on', (t) 
   t.is(master.totals()[0]!.counter(0), 6);
 });
 
+test('rows found by requests are kept when their workers die, until they are ended', (t) => {
+  const { zone, master, one, again } = stage();
+  one.row('a', SHAPE)!.add(0, 5);
+  SharedFigures.dropWorker(zone, 0, WORKERS);
+  t.false(master.totals()[0]!.hasEnded);
+  master.sweep(master.totals());
+  again().row('a', SHAPE)!.add(0, 1);
+  t.is(master.totals()[0]!.counter(0), 6);
+  SharedFigures.dropWorker(zone, 0, WORKERS);
+  master.end(master.totals()[0]!);
+  t.true(master.totals()[0]!.hasEnded);
+  master.sweep(master.totals());
+  t.deepEqual(keys(master), []);
+});
+
 test('a row that nothing holds is read until it is swept', (t) => {
   const { zone, master, one, two } = stage();
   const [first, second] = [scope(), scope()];
