@@ -60,7 +60,7 @@ test.serial('what a worker has counted is kept when it dies, and the requests th
     const died = new RegExp(`(exited with code 3[^]*start worker[^]*){${deaths}}`);
     await waitFor(`death ${deaths}`, async () => died.test(srv.log()) || void (await get(srv.port('web'), '/exit').catch(() => undefined)));
   }
-  // What has ended by the first read would be removed after it.
+  // A read removes rows that have ended.
   await statistics(node);
   const { servers, upstreams } = await waitFor('no active requests', async () => {
     const read = await statistics(node);
@@ -76,7 +76,7 @@ test.serial('what a worker has counted is kept when it dies, and the requests th
   t.is(more.servers['a']!.sent, (first.sent / 60) * 100);
 });
 
-test.serial('the row of a removed member can be read once more, and begins anew if the member is added again', async (t) => {
+test.serial('the row of a removed member can be read once more, and begins at zero if the member is added again', async (t) => {
   const { node, members } = await setup();
   const [removed, left] = members as [string, string];
   const before = (await statistics(node)).upstreams['demo']!;

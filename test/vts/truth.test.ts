@@ -5,7 +5,7 @@ import { waitFor } from '../harness/wait.js';
 import { startNode } from '../control/node.js';
 import { abort, Client, overHttp2, raw, Truth, type Counts } from './clients.js';
 
-/** Rounds of all kinds of requests, about 17 in each. A million requests: 60000. */
+/** Rounds of all kinds of requests, about 16 in each. A million requests: 62000. */
 const ROUNDS = Number(process.env['SRV_STATISTICS_ROUNDS'] ?? 30);
 const CLIENTS = 6;
 
@@ -134,7 +134,8 @@ test('each figure is what clients and members have counted', async (t) => {
   t.is(exact.received, truth.sent);
   t.is(exact.sent, truth.received);
   t.deepEqual(exact.cache, truth.cache);
-  t.is(exact.cache['miss']! + exact.cache['hit']!, 2 * ROUNDS);
+  // A response may be requested again before it is in the cache.
+  t.is((exact.cache['miss'] ?? 0) + (exact.cache['hit'] ?? 0), 2 * ROUNDS);
   t.is(exact.times.count, truth.requests);
   t.is(exact.limits['req_rejected'], truth.codes[429]);
   t.is(locations['fixed']!.requests, 3 * ROUNDS);
