@@ -98,7 +98,7 @@ export class FigureMemory {
     return this.#locked(() => {
       const known = this.table.find(key, false);
       const isLimited = found?.most !== undefined;
-      if (known === 0 && isLimited && this.limited >= found.most!) return 0;
+      if (known === 0 && isLimited && this.limited >= found.most) return 0;
       const row = known || this.#insert(key, shape, (found ? FOUND : 0) | (isLimited ? LIMITED : 0));
       if (row === 0) {
         this.zone.u32[wordOf(this.head) + Head.rejected]!++;
