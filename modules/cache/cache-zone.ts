@@ -197,7 +197,7 @@ export class CacheZone {
   }
 
   /**
-   * Opens a response that is being stored. Undefined: that is over, or it was purged meanwhile.
+   * Opens a response that is being stored. Undefined: that is over. `purged`: it was purged meanwhile.
    * @param keyName name of the file of its key @throws (rejects) Error of the system
    */
   async openArriving(
@@ -205,11 +205,22 @@ export class CacheZone {
     { file, turn }: SeenArrival,
     fetch: ArrivingFetch,
     signal: HttpRequest['signal'],
-  ): Promise<ArrivingFile | undefined> {
+  ): Promise<ArrivingFile | 'purged' | undefined> {
     const found = await ArrivingFile.open(join(this.#folderAside(file.split('.', 1)[0] ?? ''), `.${file}`), fetch, signal);
     if (found === undefined || !this.#wasPurged(keyName, found.stored, { turn, generation: found.stored.generation })) return found;
     found.close();
-    return undefined;
+    return 'purged';
+  }
+
+  /**
+   * Name of the lock for fetches of a key or a variant. A purge changes it: the fetches before it do not count. Tags of a response that is not here yet are
+   * not known: purges by tag do not change it.
+   * @param name of the file of the key, or of the variant
+   */
+  lockName(name: string, keyName: string, key: string): string {
+    const purged = this.#index.get(keyName)?.purged ?? 0;
+    const last = this.purges.lastOf(key);
+    return purged === 0 && last === 0 ? name : `${name}.${purged}.${last}`;
   }
 
   #verdictOn(stored: StoredHead): Verdict {

@@ -181,7 +181,7 @@ export class CachedRequest implements CacheState {
   async #behindLock(): Promise<Result> {
     const { request, plan, zone } = this;
     const lookup = this.#lookup;
-    const lock = (this.#lock = new FetchLock(zone, request, plan.conf, this.#name));
+    const lock = (this.#lock = new FetchLock(zone, request, plan.conf, this.#name, lookup.place.key));
     let beside: StoredHead | undefined;
     for (;;) {
       const isHeld = lock.acquire();

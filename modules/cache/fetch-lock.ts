@@ -14,6 +14,10 @@ export class FetchLock {
   /** The fetch as other requests see it; undefined: it is not announced. */
   arrival: Arrival | undefined = undefined;
   /** Name of the file of the key, or of a variant. */
+  #file: string;
+  /** See {@link CacheZone.lockName}. */
+  #base: string;
+  /** Name of the lock: the one above, or after a fetch under it that was purged by tag another one. */
   #name: string;
   #isHeld = false;
   #limit = 1;
@@ -26,8 +30,10 @@ export class FetchLock {
     private readonly request: HttpRequest,
     private readonly conf: LockConf,
     private readonly keyName: string,
+    private readonly key: string,
   ) {
-    this.#name = keyName;
+    this.#file = keyName;
+    this.#base = this.#name = zone.lockName(keyName, keyName, key);
     this.#follows = conf.cache_lock_streaming;
     this.#deadline = performance.now() + conf.cache_lock_timeout;
   }
@@ -35,6 +41,8 @@ export class FetchLock {
   /** True for the request that fetches. */
   acquire(): boolean {
     const { zone, conf } = this;
+    const base = zone.lockName(this.#file, this.keyName, this.key);
+    if (base !== this.#base) this.#turnTo((this.#base = base));
     this.#isHeld = zone.holds.acquire(this.#name, this.#limit) === 'held';
     if (this.#isHeld && conf.cache_lock_streaming) this.arrival = zone.arrivals.begin(this.#name);
     return this.#isHeld;
@@ -59,7 +67,10 @@ export class FetchLock {
     const seen = this.#follows ? zone.arrivals.find(name) : undefined;
     if (seen?.state === ArrivalState.Arriving) {
       this.#follows = false;
-      return zone.openArriving(this.keyName, seen, { arrivals: zone.arrivals, name, turn: seen.turn }, request.signal);
+      const found = await zone.openArriving(this.keyName, seen, { arrivals: zone.arrivals, name, turn: seen.turn }, request.signal);
+      if (found !== 'purged') return found;
+      this.#turnTo(`${name}.${seen.turn}`);
+      return undefined;
     }
     const [left, age] = [this.#left, conf.cache_lock_age];
     let most = Math.min(left, age);
@@ -77,8 +88,11 @@ export class FetchLock {
   }
 
   /** Waits for the fetch of something else: a variant. */
-  turnTo(name: string): void {
-    if (name === this.#name) return;
+  turnTo(file: string): void {
+    this.#file = file;
+  }
+
+  #turnTo(name: string): void {
     this.#name = name;
     this.#limit = 1;
     this.#pause = FIRST_PAUSE;

@@ -102,6 +102,18 @@ export interface Purgeable {
 export function verdictOn(list: PurgeList, entry: Purgeable): Verdict {
   const { generation, key, tags } = entry;
   if (generation >= list.last) return 'valid';
+  const { hard, soft } = lastMark(list, key, tags);
+  if (hard > generation) return 'gone';
+  return soft > generation ? soft : 'valid';
+}
+
+/** Number of the last purge of a key, of a prefix of it, or of everything; 0: there is none. */
+export function lastPurgeOf(list: PurgeList, key: string): number {
+  const { hard, soft } = lastMark(list, key, '');
+  return Math.max(hard, soft);
+}
+
+function lastMark(list: PurgeList, key: string, tags: string): Mark {
   let { hard, soft } = list.all;
   const add = (mark: Mark | undefined): void => {
     if (mark === undefined) return;
@@ -111,6 +123,5 @@ export function verdictOn(list: PurgeList, entry: Purgeable): Verdict {
   add(list.keys.get(key));
   for (const [length, marks] of list.prefixes) if (length <= key.length) add(marks.get(key.slice(0, length)));
   if (tags !== '') for (const tag of tags.split(' ')) add(list.tags.get(tag));
-  if (hard > generation) return 'gone';
-  return soft > generation ? soft : 'valid';
+  return { hard, soft };
 }

@@ -7,6 +7,7 @@ import {
   addPurge,
   emptyList,
   forgetPurges,
+  lastPurgeOf,
   MOST_MARKS,
   verdictOn,
   type Purge,
@@ -41,6 +42,8 @@ export interface ZonePurges {
   /** Undefined: the purges are known; else to be waited for. */
   ready(): Promise<unknown> | undefined;
   verdictOn(entry: Purgeable): Verdict;
+  /** Number of the last purge of a key, of a prefix of it, or of everything; 0: there is none. */
+  lastOf(key: string): number;
   /** All purges up to a number are done. */
   finish(number: number): void;
 }
@@ -106,6 +109,10 @@ export class Purges {
       verdictOn: (entry) => {
         const list = find();
         return list === undefined ? 'valid' : verdictOn(list, entry);
+      },
+      lastOf: (key) => {
+        const list = find();
+        return list === undefined ? 0 : lastPurgeOf(list, key);
       },
       finish: (number) => this.#lists?.tell({ zone, done: number }),
     };

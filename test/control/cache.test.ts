@@ -27,6 +27,7 @@ function options({ backend }: CacheMember): NodeOptions {
       add_header X-Cache $upstream_cache_status always;
       location / { proxy_pass http://demo; }
       location /renewed/ { proxy_cache_background_update on; proxy_pass http://demo; }
+      location /streamed { proxy_cache_lock on; proxy_cache_lock_streaming on; proxy_cache_lock_timeout 60s; proxy_cache_lock_age 60s; proxy_pass http://demo; }
       location /dynamic/ { proxy_pass http://demo; }
       location /marked/ { proxy_cache_tag_header X-Mark; proxy_pass http://demo; }`,
     allowCrashes: true,
@@ -118,6 +119,22 @@ for (const [what, purge] of [
     await purge(all, path);
     t.is(await first, 1);
     t.is(await all.asked(path), 2);
+  });
+}
+
+for (const [what, query] of [
+  ['a tag', 'tag=streamed'],
+  ['a key softly', 'key=/streamed-a-key-softly&soft=1'],
+  ['everything', ''],
+] as const) {
+  test.serial(`a response that arrives while it is purged does not delay the requests after that: ${what}`, async (t) => {
+    const all = await start();
+    const path = `/streamed-${what.replaceAll(' ', '-')}`;
+    const first = all.asked(`${path}?f=Cache-Tag:streamed&until=2`);
+    await waitFor('the request', () => all.member.count(path) === 1);
+    t.is((await all.node.call('DELETE', `${ENTRIES}?${query}`)).status, 200);
+    const after = await Promise.all(Array.from({ length: 6 }, () => all.asked(path)));
+    t.deepEqual([await first, ...after], [1, 2, 2, 2, 2, 2, 2]);
   });
 }
 

@@ -15,7 +15,7 @@ import { CacheManager } from '../../modules/cache/cache-manager.js';
 import { CacheZone } from '../../modules/cache/cache-zone.js';
 import type { StoredHead } from '../../modules/cache/entry-file.js';
 import type { CachePath } from '../../modules/cache/directives.js';
-import { addPurge, emptyList, forgetPurges, verdictOn, type Purge, type PurgeKind } from '../../modules/cache/purge-list.js';
+import { addPurge, emptyList, forgetPurges, lastPurgeOf, verdictOn, type Purge, type PurgeKind } from '../../modules/cache/purge-list.js';
 import { Purges, type ZonePurges } from '../../modules/cache/purges.js';
 import { WaitBudget } from '../../modules/cache/wait-budget.js';
 import { get } from '../harness/client.js';
@@ -136,7 +136,15 @@ for (const [what, line, error] of [
   });
 }
 
-const NO_PURGES: ZonePurges = { last: 0, first: 0, done: 0, ready: () => undefined, verdictOn: () => 'valid', finish: () => undefined };
+const NO_PURGES: ZonePurges = {
+  last: 0,
+  first: 0,
+  done: 0,
+  ready: () => undefined,
+  verdictOn: () => 'valid',
+  lastOf: () => 0,
+  finish: () => undefined,
+};
 
 function createZone(path: CachePath, zones: FakeZones, log: FakeLog, purges = NO_PURGES): CacheZone {
   return new CacheZone(path, zones, path.path, log, purges, new CacheFigures(fakeMetrics(), 'one'));
@@ -346,6 +354,7 @@ test('files of what was purged are removed in the background, and then the purge
     },
     ready: () => undefined,
     verdictOn: (entry) => verdictOn(list, entry),
+    lastOf: (key) => lastPurgeOf(list, key),
     finish: (number) => {
       finished.push(number);
       forgetPurges(list, number);

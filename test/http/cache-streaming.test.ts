@@ -278,20 +278,34 @@ test.serial('filters of the location are applied for each', async (t) => {
   t.is(gunzipSync(Buffer.from(bodyOf(text), 'latin1')).toString(), `${'hello '.repeat(100)}end`);
 });
 
-test.serial('a response that is purged while it arrives is not given to requests after the purge', async (t) => {
-  const setup = await start();
-  await client(t, setup, '/purged');
-  const response = await setup.asked('/purged');
-  const before = await client(t, setup, '/purged');
-  response.write('old ');
-  await before.receive(/old /);
-  await get(setup.srv.port('web'), '/purged', { method: 'PURGE' });
-  const after = await client(t, setup, '/purged');
-  response.end('end');
-  t.regex(await before.receiveAll(), /old [^]*end\r\n0/);
-  (await setup.asked('/purged', 2)).end('new');
-  t.regex(await after.receiveAll(), /MISS[^]*new/);
-});
+for (const [what, rest] of [
+  ['key', ''],
+  ['prefix', '*'],
+] as const) {
+  test.serial(
+    `after a purge by ${what} a response that arrives is for those before, and one request fetches the next one for all`,
+    async (t) => {
+      const setup = await start();
+      const path = `/purged-${what}`;
+      await client(t, setup, path);
+      const response = await setup.asked(path);
+      const before = await client(t, setup, path);
+      response.write('old ');
+      await before.receive(/old /);
+      await get(setup.srv.port('web'), `${path}${rest}`, { method: 'PURGE' });
+      const after = await clients(t, setup, path);
+      const next = await setup.asked(path, 2);
+      next.write('new ');
+      for (const one of after) await one.receive(/new /);
+      response.end('end');
+      t.regex(await before.receiveAll(), /old [^]*end\r\n0/);
+      next.end('end');
+      for (const one of after) t.regex(await one.receiveAll(), /new [^]*end\r\n0/);
+      t.is(setup.at(path).length, 2);
+      await waitFor('the stored one', async () => (await get(setup.srv.port('web'), path)).body === 'new end');
+    },
+  );
+}
 
 test.serial('with the rules of RFC 9111 too; and a response that has to be validated is not shared', async (t) => {
   const setup = await start();

@@ -87,6 +87,7 @@ const NO_PURGES: ZonePurges = {
   done: 0,
   ready: () => undefined,
   verdictOn: () => 'valid',
+  lastOf: () => 0,
   finish: () => undefined,
 };
 
