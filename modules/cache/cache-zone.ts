@@ -1,4 +1,4 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { HttpRequest } from '../../core/contract/http.js';
 import type { Log } from '../../core/contract/log.js';
@@ -13,7 +13,7 @@ import { filePath, type CachePath } from './directives.js';
 import { RecentDigests } from './entry-names.js';
 import { encodeHead, EntryFile, expired, FIRST_READ, rewriteHead, type StoredHead } from './entry-file.js';
 import type { Verdict } from './purge-list.js';
-import { moveInto, writeEntry, type LiveEntry } from './entry-writing.js';
+import { EntryWriter, type LiveEntry } from './entry-writing.js';
 import type { ZonePurges } from './purges.js';
 import { WaitBudget } from './wait-budget.js';
 
@@ -58,6 +58,7 @@ export class CacheZone {
   /** Undefined: none are. */
   readonly kept: KeptEntries | undefined = undefined;
   readonly #waits = new WaitBudget();
+  readonly #writer = new EntryWriter(this.#waits);
   readonly digests = new RecentDigests();
   readonly #heads = new HeadMemory();
   #isLoaded = false;
@@ -330,26 +331,18 @@ export class CacheZone {
    */
   async write(name: string, since: Moment, head: Unstored, body: AsyncIterable<Buffer>, live?: LiveEntry): Promise<void> {
     const path = filePath(this.path, name);
-    await this.#makeFolder(dirname(path));
-    const folder = this.#folderAside(name);
-    if (this.path.use_temp_path) await this.#makeFolder(folder);
     const file = `${name}.${randomName()}`;
-    const aside = join(folder, `.${file}`);
-    try {
-      const entry = { ...head, generation: since.generation };
-      const bytes = await writeEntry(aside, entry, body, live && { ...live, file });
-      if (this.#wasPurged(name, entry, since)) return;
-      await moveInto(aside, path);
-      if (!this.add(name, bytes, head.date, since.turn)) {
-        // Its record stays: it says so to fetches that have begun as early.
-        await rm(path, { force: true });
-        return;
-      }
-      // In this order: a purge that comes now finds the file.
-      if (this.#wasPurged(name, entry, since)) await this.remove(name);
-    } finally {
-      await rm(aside, { force: true });
+    const entry = { ...head, generation: since.generation };
+    const place = { path, aside: join(this.#folderAside(name), `.${file}`), file };
+    const bytes = await this.#writer.store(place, entry, body, live, () => !this.#wasPurged(name, entry, since));
+    if (bytes === undefined) return;
+    if (!this.add(name, bytes, head.date, since.turn)) {
+      // Its record stays: it says so to fetches that have begun as early.
+      await rm(path, { force: true });
+      return;
     }
+    // In this order: a purge that comes now finds the file.
+    if (this.#wasPurged(name, entry, since)) await this.remove(name);
   }
 
   /** Where a file is written that is to get a name. */
@@ -439,10 +432,6 @@ export class CacheZone {
     const verdict = this.purges.verdictOn(stored);
     if (verdict === 'gone') await this.remove(name);
     else if (verdict !== 'valid') await this.renew(name, stored, { ...expired(stored, verdict), generation: this.purges.last });
-  }
-
-  async #makeFolder(folder: string): Promise<void> {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
   }
 }
 

@@ -1,8 +1,11 @@
 /** Writing files of a cache. */
-import { copyFile, open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFile, mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Arrival } from './arrivals.js';
+import { beginningOf, type Beginning } from './body-beginning.js';
 import { encodeHead, StoredFlag, type StoredHead } from './entry-file.js';
+import type { WaitBudget } from './wait-budget.js';
 
 /** A response that others read while it is stored. */
 export interface LiveEntry {
@@ -11,31 +14,118 @@ export interface LiveEntry {
   readonly length: number;
 }
 
-/** @returns the bytes of the file */
-export async function writeEntry(
-  path: string,
-  head: Omit<StoredHead, 'bodyLength'>,
-  body: AsyncIterable<Buffer>,
-  live: (LiveEntry & { readonly file: string }) | undefined,
-): Promise<number> {
-  const file = await open(path, 'wx+', 0o600);
-  try {
-    // The length of the body is known at its end: the room for the head is not.
-    const room = encodeHead({ ...head, bodyLength: 0 }).length;
-    let at = room;
-    if (live !== undefined) {
-      await writeAll(file, encodeHead({ ...head, flags: head.flags | StoredFlag.Arriving, bodyLength: live.length }), 0);
-      live.arrival.begun(live.file);
+/** Files of a response that is stored: it is written aside, and renamed when it is whole. */
+export interface EntryFiles {
+  readonly path: string;
+  readonly aside: string;
+  /** Name of the file aside for readers that read it while it is written. */
+  readonly file: string;
+}
+
+type Head = Omit<StoredHead, 'bodyLength'>;
+
+/** Bytes of the longest body that is written without a switch of threads. */
+const SHORT = 16_384;
+/** Milliseconds that a short body has to become whole before others read what there is of it. */
+const READERS_WAIT = 5;
+/** Milliseconds after a write for which it is believed that the disk responds. */
+const RESPONDS = 1000;
+
+/** Stores responses. A worker writes short ones itself, as long as the disk responds in time; other threads write everything else. */
+export class EntryWriter {
+  /** End of the last write, on the clock of performance.now(). */
+  #responded = -Infinity;
+
+  constructor(private readonly waits: WaitBudget) {}
+
+  /**
+   * @param isWanted asked before the file gets its name
+   * @returns the bytes of the file; undefined: it is not wanted @throws (rejects) Error of the system
+   */
+  async store(
+    place: EntryFiles,
+    head: Head,
+    body: AsyncIterable<Buffer>,
+    live: LiveEntry | undefined,
+    isWanted: () => boolean,
+  ): Promise<number | undefined> {
+    const begun = await beginningOf(body, SHORT, live && READERS_WAIT);
+    if (!begun.isWhole)
+      return this.#storeElsewhere(place, (file) => writeLong(file, place, head, begun, live), isWanted).finally(begun.end);
+    if (!isWanted()) return undefined;
+    const bytes = Buffer.concat([encodeHead({ ...head, bodyLength: begun.length }), ...begun.pieces]);
+    if (!this.#othersWait && this.waits.run(storeNow, place, bytes)) {
+      this.#responded = performance.now();
+      return bytes.length;
     }
-    for await (const piece of body) {
-      at += await writeAll(file, piece, at);
-      live?.arrival.grown();
-    }
-    await writeAll(file, encodeHead({ ...head, bodyLength: at - room }), 0);
-    return at;
-  } finally {
-    await file.close();
+    return this.#storeElsewhere(place, (file) => writeAll(file, bytes, 0), isWanted);
   }
+
+  /** Other threads are to wait for the disk. */
+  get #othersWait(): boolean {
+    return this.waits.isSpent || performance.now() - this.#responded > RESPONDS;
+  }
+
+  async #storeElsewhere(
+    place: EntryFiles,
+    write: (file: FileHandle) => Promise<number>,
+    isWanted: () => boolean,
+  ): Promise<number | undefined> {
+    const file = await openAside(place.aside);
+    let isMoved = false;
+    try {
+      let bytes: number;
+      try {
+        bytes = await write(file);
+      } finally {
+        await file.close();
+      }
+      if (!isWanted()) return undefined;
+      isMoved = await moveInto(place);
+      this.#responded = performance.now();
+      return bytes;
+    } finally {
+      if (!isMoved) await rm(place.aside, { force: true });
+    }
+  }
+}
+
+/** @returns false if a folder is missing, or is on another file system: nothing is left @throws Error of the system */
+function storeNow({ aside, path }: EntryFiles, bytes: Buffer): boolean {
+  try {
+    writeFileSync(aside, bytes, { flag: 'wx', mode: 0o600 });
+    renameSync(aside, path);
+    return true;
+  } catch (error) {
+    rmSync(aside, { force: true });
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'EXDEV') return false;
+    throw error;
+  }
+}
+
+/** Makes the folder if it is missing, as it is for the first file. */
+async function openAside(aside: string): Promise<FileHandle> {
+  try {
+    return await open(aside, 'wx+', 0o600);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+    await makeFolder(dirname(aside));
+    return open(aside, 'wx+', 0o600);
+  }
+}
+
+/** @returns the bytes of the file */
+async function writeLong(file: FileHandle, place: EntryFiles, head: Head, begun: Beginning, live: LiveEntry | undefined): Promise<number> {
+  // The length of the body is known at its end: the room for the head is not.
+  const first = encodeHead({ ...head, flags: head.flags | StoredFlag.Arriving, bodyLength: live?.length ?? -1 });
+  let at = await writeAll(file, Buffer.concat([first, ...begun.pieces]), 0);
+  live?.arrival.begun(place.file);
+  for (let piece = await begun.next(); piece !== undefined; piece = await begun.next()) {
+    at += await writeAll(file, piece, at);
+    live?.arrival.grown();
+  }
+  await writeAll(file, encodeHead({ ...head, bodyLength: at - first.length }), 0);
+  return at;
 }
 
 async function writeAll(file: FileHandle, bytes: Buffer, position: number): Promise<number> {
@@ -43,18 +133,35 @@ async function writeAll(file: FileHandle, bytes: Buffer, position: number): Prom
   return bytes.length;
 }
 
-/** Gives a file its name. From another file system it is copied first: no request finds a part of it. */
-export async function moveInto(aside: string, path: string): Promise<void> {
+/**
+ * Gives a file its name. From another file system it is copied first: no request finds a part of it.
+ * @returns false if the file aside is still there
+ */
+async function moveInto({ aside, path }: Omit<EntryFiles, 'file'>, isFolderMade = false): Promise<boolean> {
   try {
     await rename(aside, path);
+    return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
+    if (codeOf(error) === 'ENOENT' && !isFolderMade) {
+      await makeFolder(dirname(path));
+      return moveInto({ aside, path }, true);
+    }
+    if (codeOf(error) !== 'EXDEV') throw error;
     const copy = join(dirname(path), basename(aside));
     try {
       await copyFile(aside, copy);
       await rename(copy, path);
+      return false;
     } finally {
       await rm(copy, { force: true });
     }
   }
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+}
+
+function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException).code;
 }

@@ -196,9 +196,9 @@ const HEAD = {
 };
 const nameOf = (at: number): string => at.toString(16).padStart(32, '0');
 
-/** Stores so many responses, one second apart. */
-async function fill({ zone }: Unit, count: number, { length = 1000, first = Date.now() - count * 1000 } = {}): Promise<void> {
-  for (let at = 0; at < count; at++) {
+/** Stores so many responses, one second apart. `from`: without those before it. */
+async function fill({ zone }: Unit, count: number, { length = 1000, first = Date.now() - count * 1000, from = 0 } = {}): Promise<void> {
+  for (let at = from; at < count; at++) {
     const head = { ...HEAD, key: `k${at}`, date: first + at * 1000, head: 'HTTP/1.1 200 \r\n\r\n' };
     await zone.write(
       nameOf(at),
@@ -286,6 +286,29 @@ test('a small response is opened at once, a large one in another thread', async 
   const file = await large;
   t.is(file?.length, 20_000);
   file?.close();
+});
+
+test('a short response is written at once where the disk responds, a long one and the first in other threads', async (t) => {
+  const at = unit(t);
+  /** True if it has arrived before the worker does anything else. */
+  const isAtOnce = async (number: number, length: number): Promise<boolean> => {
+    const before = at.zone.entries;
+    const filled = fill(at, number, { length, from: number - 1 });
+    for (let step = 0; step < 100; step++) await Promise.resolve();
+    const isThere = at.zone.entries > before;
+    await filled;
+    t.is(at.zone.entries, before + 1);
+    return isThere;
+  };
+  t.false(await isAtOnce(1, 1000), 'it is not known whether the disk responds');
+  // The last digit of a name is its folder.
+  t.false(await isAtOnce(2, 1000), 'its folder is missing');
+  t.true(await isAtOnce(18, 1000));
+  t.false(await isAtOnce(34, 20_000));
+  const file = await at.zone.open(nameOf(17), 'k17');
+  t.is(file?.length, 1000);
+  file?.close();
+  t.deepEqual(readdirSync(join(at.folder, '1')).toSorted(), [1, 17, 33].map(nameOf), 'nothing is left aside');
 });
 
 test('a head that is another one now is decoded again', async (t) => {
