@@ -75,13 +75,13 @@ test('a client that guesses waits, and those of other keys do not; who works goe
   const port = (await small()).port('web');
   const [early, late] = [await jsonChallenge(port, '/?k=one'), await jsonChallenge(port, '/?k=other')];
   const results = new Map<string, number>();
-  for (let n = 0; n < 30; n++) {
+  // A minute that begins meanwhile allows 20 more.
+  for (let n = 0; n < 60 && !results.has('wait'); n++) {
     const { token } = await jsonChallenge(port, '/?k=one');
     const { result } = JSON.parse((await post(port, SOLUTION, { token, solution: '111111' })).body) as { result: string };
     results.set(result, (results.get(result) ?? 0) + 1);
   }
-  // A minute may have begun meanwhile.
-  t.true((results.get('wait') ?? 0) >= 1 && (results.get('wrong') ?? 0) >= 20, JSON.stringify([...results]));
+  t.true(results.has('wait') && (results.get('wrong') ?? 0) >= 20, JSON.stringify([...results]));
   // Work has become harder meanwhile, until the rate is low again.
   await waitFor('work to be enough', async () => (await work(port, early)).status === 200);
   t.is((await hear(port, late)).status, 200);
