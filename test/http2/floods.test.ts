@@ -45,13 +45,13 @@ const FLOODS: readonly Flood[] = [
 ];
 
 test('floods end the connection, and the others do not notice', async (t) => {
-  const backend = await httpBackend(t, (incoming, response) => {
-    if (incoming.url === '/large') response.end(Buffer.alloc(LARGE));
-  });
+  const backend = await httpBackend(t, () => undefined);
+  // Of its own: the queue of the other one may be full of connections.
+  const large = await httpBackend(t, (_, response) => response.end(Buffer.alloc(LARGE)));
   const srv = await startSrv(
     t,
     `error_log logs/error.log info; worker_processes 1; events {} http { keepalive_requests 1000000;
-      server { listen 127.0.0.1:%%PORT_web%%; http2 on; location / { return 200 ok; } location /large { proxy_pass http://127.0.0.1:${backend.port}; }
+      server { listen 127.0.0.1:%%PORT_web%%; http2 on; location / { return 200 ok; } location /large { proxy_pass http://127.0.0.1:${large.port}; }
         location /wait { proxy_pass http://127.0.0.1:${backend.port}; } } }`,
   );
   const port = srv.port('web');
