@@ -50,7 +50,7 @@ test('floods end the connection, and the others do not notice', async (t) => {
   const large = await httpBackend(t, (_, response) => response.end(Buffer.alloc(LARGE)));
   const srv = await startSrv(
     t,
-    `error_log logs/error.log info; worker_processes 1; events {} http { keepalive_requests 1000000;
+    `error_log logs/error.log info; worker_processes 1; events { worker_connections 20000; } http { keepalive_requests 1000000;
       server { listen 127.0.0.1:%%PORT_web%%; http2 on; location / { return 200 ok; } location /large { proxy_pass http://127.0.0.1:${large.port}; }
         location /wait { proxy_pass http://127.0.0.1:${backend.port}; } } }`,
   );
