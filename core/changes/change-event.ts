@@ -3,6 +3,7 @@ import type { SpecRegistry } from '../config/registry.js';
 import type { ConfigTree, TreeOperation } from '../config/tree.js';
 import type { Events } from '../contract/events.js';
 import type { Log } from '../contract/log.js';
+import type { LostWrite } from './local-pairs.js';
 import type { NodeStatus } from './log-follower.js';
 
 /** A transaction that is active. */
@@ -54,4 +55,17 @@ export function tellOfNode(events: Events, log: Log, subject: string, { state, v
       'error',
       `${subject}: version ${entry} of another node cannot be applied, serving version ${number}, changes are rejected: ${reason}`,
     );
+}
+
+/** Publishes that a write of a pair does not count, and says so in the log. */
+export function tellOfLostWrite(events: Events, log: Log, { key, lost, at, changedAt }: LostWrite): void {
+  const other = changedAt === undefined ? undefined : new Date(changedAt).toISOString();
+  const local = new Date(at).toISOString();
+  events.publish('kv.lost', { key, lost, at: local, ...(other !== undefined && { changed_at: other }) }, ['key-value']);
+  const [won, gone] =
+    lost === 'local' ? ['that of another node', 'the write of this node'] : ['that of this node', 'the write of another node'];
+  log.write(
+    'warn',
+    `key-value: ${gone} to "${key}" is lost, ${won} counts: both were made while Redis was away (here ${local}, there ${other ?? 'unknown'})`,
+  );
 }

@@ -95,6 +95,13 @@ export class LogConflict extends ApiError {
   }
 }
 
+/** The log is out of reach. A log of several nodes that lets nodes write alone meanwhile does so after this error. */
+export class LogAway extends ApiError {
+  constructor(text: string) {
+    super(503, 'StoreUnavailable', text);
+  }
+}
+
 /** The change is in the log, but this node could not write it into its store: it follows when it can. */
 export class EntryNotKept extends ApiError {
   constructor(reason: string) {

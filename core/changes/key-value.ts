@@ -10,13 +10,14 @@ import {
 } from '../contract/key-value.js';
 import { isDeepStrictEqual } from 'node:util';
 import { ChosenLog } from './chosen-log.js';
-import type { Appended, CommitLog, LogVersion, Snapshot } from './commit-log.js';
+import { LogAway, LogConflict, type Appended, type CommitLog, type LogVersion, type Snapshot } from './commit-log.js';
 import { KeyValueSpace } from './key-value-space.js';
 import { PairWatches } from './pair-watches.js';
 import type { Log } from '../contract/log.js';
 import { storeApiError } from './api-errors.js';
 import { inForceEverywhere } from './in-force.js';
 import { isAlive, PAIR_CHANNEL, ttlOf, type PairChange, type PairData } from './key-value-copy.js';
+import { LocalPairs, type LostWrite } from './local-pairs.js';
 import { LogFollower, type NodeStatus } from './log-follower.js';
 import type { Participant, Replicated } from './participant.js';
 import { assertAlone, type Staging } from './staging.js';
@@ -41,6 +42,8 @@ export interface PairEntry {
   readonly conditions?: readonly Pick<PairData, 'key' | 'version'>[];
   /** No other entry may be between. */
   readonly isExact?: boolean;
+  /** When pairs were written (epoch milliseconds), if that was before the entry was made. */
+  readonly times?: ReadonlyMap<string, number>;
 }
 
 export interface KeyValueOptions {
@@ -60,6 +63,8 @@ export interface KeyValueOptions {
   readonly nodeName: () => string;
   /** Called when this node can follow the log, or cannot any more. */
   readonly onNode?: (status: NodeStatus) => void;
+  /** Called for each write that another one has replaced, because both were made without the other. */
+  readonly onLost?: (write: LostWrite) => void;
 }
 
 /**
@@ -80,6 +85,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
   readonly #log: ChosenLog<PairEntry, readonly PairData[]>;
   /** Of several nodes. */
   readonly #unsaved = new UnsavedPairs((work) => this.#write(work));
+  readonly #local = new LocalPairs((work) => this.#writeWithUnsaved(work));
   #tail: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly options: KeyValueOptions) {
@@ -88,9 +94,10 @@ export class MasterKeyValue extends KeyValue implements Replicated {
     this.#follower = new LogFollower({
       log: this.#log,
       applied: () => this.#version,
-      apply: ({ number, content, mark }) => this.#published(() => this.#keep(content, number, mark)),
+      apply: ({ number, content, mark, at }) => this.#published(() => this.#keep(content, number, mark, at)),
       restore: (snapshot) => this.#published(() => this.#restore(snapshot)),
-      state: () => [...this.#open().values()],
+      state: () => this.#local.inLog(this.#open()),
+      caughtUp: () => this.#merge(),
       inTurn: (work) => this.#inTurn(work),
       changed: (status) => options.onNode?.(status),
     });
@@ -226,6 +233,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
       this.#size += sizeOf(pair.key, pair.value);
       this.#watch(pair);
     }
+    this.#local.load(this.#store);
     return pairs;
   }
 
@@ -250,7 +258,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
 
   /** In a form that the version of no key has: one may be sent for the other. */
   #listVersion(): string {
-    return `kv-${this.#version.number}`;
+    return `kv-${this.#version.number}${this.#local.version}`;
   }
 
   #alive(key: string): PairData | undefined {
@@ -290,26 +298,64 @@ export class MasterKeyValue extends KeyValue implements Replicated {
     const node = this.options.nodeName();
     let published: Promise<void> | undefined;
     const append = async (): Promise<void> => {
+      // These are merged first.
+      if (this.#local.size > 0) throw new LogConflict();
       const entry = make();
       if (entry === undefined) return;
       const keep = ([number = 0]: readonly number[], appended?: Appended<PairEntry>): void => {
-        for (const { number: earlier, content, mark } of appended?.before ?? [])
-          void this.#published(() => this.#keep(content, earlier, mark));
+        this.#keepBefore(appended);
         // In turn, so that workers get the changes in their order; the next write does not wait for them.
         published = this.#publish(this.#keep(entry, number, appended?.mark));
         published.catch(() => undefined);
       };
       await this.#log.append([{ node, at: Date.now(), content: () => entry }], this.#version, keep);
     };
-    await this.#inTurn(() => this.#follower.inOrder(append));
+    const alone = (error: unknown): void => {
+      if (!(error instanceof LogAway) || this.#settings.redis?.write !== 'local') throw error;
+      const entry = make();
+      if (entry === undefined) return;
+      published = this.#publish(this.#take(this.#local.write(entry, this.#open())));
+      published.catch(() => undefined);
+    };
+    await this.#inTurn(() => this.#follower.inOrder(append).catch(alone));
     await published;
+    // Without Redis this node has to have it as well, after a crash.
+    await this.#unsaved.saved();
   }
 
-  /** @param mark of a log of several nodes */
-  #keep({ set, deleted }: PairEntry, number: number, mark = 0): PairChange {
+  #keepBefore(appended: Appended<PairEntry> | undefined): void {
+    for (const { number, content, mark, at } of appended?.before ?? []) void this.#published(() => this.#keep(content, number, mark, at));
+  }
+
+  /** Writes of this node that the log does not have. @returns false: other nodes write the same pairs */
+  async #merge(): Promise<boolean> {
+    while (this.#local.size > 0) {
+      const { entry, replaced, keys, lost } = this.#local.merge(this.#open());
+      const keep = ([number = 0]: readonly number[], appended?: Appended<PairEntry>): void => {
+        this.#keepBefore(appended);
+        this.#local.release(keys);
+        void this.#published(() => this.#keep(entry, number, appended?.mark));
+      };
+      const node = this.options.nodeName();
+      try {
+        if (entry.conditions?.length !== 0) await this.#log.append([{ node, at: Date.now(), content: () => entry }], this.#version, keep);
+      } catch (error) {
+        if (error instanceof LogConflict) return false;
+        throw error;
+      }
+      this.#local.release(keys);
+      this.#local.forget(keys, replaced);
+      void this.#published(() => this.#take(replaced));
+      for (const write of lost) this.options.onLost?.(write);
+    }
+    return true;
+  }
+
+  /** @param mark of a log of several nodes @param at time of an entry of another node */
+  #keep({ set, deleted, times }: PairEntry, number: number, mark = 0, at?: number): PairChange {
     const pairs = set.map((pair) => ({ ...pair, version: number }));
     if (this.#log.isShared) {
-      const change = { set: pairs, deleted };
+      const change = this.#local.follow({ set: pairs, deleted }, (key) => times?.get(key) ?? at);
       this.#unsaved.add(change, { epoch: this.#version.epoch, number, mark });
       return this.#take(change);
     }
@@ -324,14 +370,15 @@ export class MasterKeyValue extends KeyValue implements Replicated {
   /** Replaces all pairs. */
   #restore({ version, state }: Snapshot<readonly PairData[]>): PairChange {
     const pairs = this.#open();
-    const kept = new Set(state.map(({ key }) => key));
-    const deleted = [...pairs.keys()].filter((key) => !kept.has(key));
-    const set = state.filter(({ key, value, version: of, expires }) => {
+    const others = this.#local.replace(state);
+    const kept = new Set(others.map(({ key }) => key));
+    const deleted = [...pairs.keys()].filter((key) => !kept.has(key) && !this.#local.has(key));
+    const set = others.filter(({ key, value, version: of, expires }) => {
       const known = pairs.get(key);
       return known?.version !== of || known.expires !== expires || known.value !== value;
     });
     this.#write((store) => {
-      for (const pair of state) store.pairs.put(pair);
+      for (const pair of others) store.pairs.put(pair);
       for (const key of deleted) store.pairs.delete(key);
       store.pairEpoch = version.epoch;
       store.pairVersion = version.number;
@@ -378,6 +425,14 @@ export class MasterKeyValue extends KeyValue implements Replicated {
     }
   }
 
+  #writeWithUnsaved(work: (store: Store) => void): void {
+    this.#write((store) => {
+      this.#unsaved.writeInto(store);
+      work(store);
+    });
+    this.#unsaved.drop();
+  }
+
   async #publish(change: PairChange): Promise<void> {
     for (const { key, value } of change.set) this.#watches.tell(key, value);
     for (const key of change.deleted) this.#watches.tell(key, undefined);
@@ -395,6 +450,8 @@ export class MasterKeyValue extends KeyValue implements Replicated {
 
   /** Everybody looks at the time when reading; this only frees what it takes up. */
   async #expire(): Promise<void> {
+    // Without the log every node would have to say that it failed.
+    if (this.#follower.status.state !== 'in_sync') return;
     const pairs = this.#open();
     const isOver = (key: string): boolean => {
       const pair = pairs.get(key);

@@ -26,6 +26,10 @@ export interface LogFollowerOptions<Content, State> {
   /** @throws any error: nothing has changed */
   readonly restore: (snapshot: Snapshot<State>) => Promise<void>;
   readonly state: () => State;
+  /**
+   * Called in turn when everything in the log is applied. False: there is more. @throws any error: as if the log could not be read
+   */
+  readonly caughtUp?: () => Promise<boolean>;
   /** Runs work when no change is under way; rejects when there are no more turns. */
   readonly inTurn: (work: () => Promise<void>) => Promise<void>;
   /** Called with each change of the state, and with each other entry that the node stops at. */
@@ -113,7 +117,7 @@ export class LogFollower<Content, State> {
   async #catchUp(): Promise<void> {
     clearTimeout(this.#retry);
     try {
-      while (await this.#applyMore());
+      for (let conflicts = 0; !(await this.#isCaughtUp()); conflicts++) if (conflicts >= MOST_CONFLICTS) throw new LogConflict();
     } catch (error) {
       if (!isDiverged(error)) this.#become({ state: 'behind', reason: reasonOf(error) });
       this.#retryLater();
@@ -121,6 +125,11 @@ export class LogFollower<Content, State> {
     }
     this.#failures = 0;
     this.#become({ state: 'in_sync' });
+  }
+
+  async #isCaughtUp(): Promise<boolean> {
+    while (await this.#applyMore());
+    return (await this.options.caughtUp?.()) ?? true;
   }
 
   /** False: nothing is left. */

@@ -7,12 +7,14 @@ import type { PairEntry } from './key-value.js';
 interface SentEntry {
   readonly set: readonly { readonly key: string; readonly value: string; readonly ttl: number }[];
   readonly deleted: readonly string[];
+  /** Keys that were written before, and how long ago. */
+  readonly ages?: readonly (readonly [key: string, ms: number])[];
 }
 
 /** The form that Redis gives an entry of a stream in a script. */
 export type RawEntry = readonly [id: string, fields: readonly string[]];
 
-export function sentEntry({ set, deleted }: PairEntry): string {
+export function sentEntry({ set, deleted, times }: PairEntry): string {
   const now = Date.now();
   const sent: SentEntry = {
     // A lone surrogate has no UTF-8.
@@ -22,6 +24,7 @@ export function sentEntry({ set, deleted }: PairEntry): string {
       ttl: expires === 0 ? 0 : Math.max(1, Math.ceil(expires - now)),
     })),
     deleted: deleted.map((key) => key.toWellFormed()),
+    ...(times !== undefined && { ages: Array.from(times, ([key, at]) => [key.toWellFormed(), Math.max(0, now - at)] as const) }),
   };
   return JSON.stringify(sent);
 }
@@ -29,14 +32,15 @@ export function sentEntry({ set, deleted }: PairEntry): string {
 /** @param clockOffset milliseconds that the clock of Redis is ahead */
 export function logEntry({ id, fields }: RedisEntry, clockOffset: number): LogEntry<PairEntry> {
   const [, node = '', , at = '0', , mark = '0', , , , content = ''] = fields;
-  const { set, deleted } = JSON.parse(content) as SentEntry;
+  const { set, deleted, ages } = JSON.parse(content) as SentEntry;
   const time = Number(at) - clockOffset;
+  const pairs = set.map(({ key, value, ttl }) => ({ key, value, expires: ttl === 0 ? 0 : time + ttl }));
   return {
     number: Number.parseInt(id, 10),
     node,
     at: time,
     mark: Number(mark),
-    content: { set: set.map(({ key, value, ttl }) => ({ key, value, expires: ttl === 0 ? 0 : time + ttl })), deleted },
+    content: { set: pairs, deleted, ...(ages && { times: new Map(ages.map(([key, ms]) => [key, time - ms])) }) },
   };
 }
 

@@ -5,6 +5,7 @@ import type { Log } from '../contract/log.js';
 import { RedisFailure, type RedisConnection, type RedisEntry } from '../contract/redis.js';
 import {
   EntryNotKept,
+  LogAway,
   LogConflict,
   type Appended,
   type CommitLog,
@@ -192,9 +193,9 @@ export class RedisPairLog implements CommitLog<PairEntry, readonly PairData[]> {
   #notAppended(status: string, format: string): ApiError {
     this.#isCurrent = false;
     const { keys, name } = this.options.connection;
-    if (status === 'foreign') return unavailable(`redis "${name}" has keys "${keys}…" of another program: choose another "prefix"`);
+    if (status === 'foreign') return unusable(`redis "${name}" has keys "${keys}…" of another program: choose another "prefix"`);
     if (status === 'format')
-      return unavailable(
+      return unusable(
         `the data in redis "${name}" has format ${format}, this version of srv has format ${FORMAT}: choose another "prefix"`,
       );
     if (status === 'late') return unavailable('Redis was too slow');
@@ -218,8 +219,7 @@ export class RedisPairLog implements CommitLog<PairEntry, readonly PairData[]> {
       if (Date.now() > latest) throw unavailable('the connection was lost');
     }
     this.#isCurrent = false;
-    const text = 'the connection to Redis was lost during the write, which may have been made: read the pair when Redis is back';
-    throw new ApiError(503, 'StoreUnavailable', text);
+    throw new LogAway('the connection to Redis was lost during the write, which may have been made: read the pair when Redis is back');
   }
 
   async #replicated(): Promise<void> {
@@ -305,6 +305,9 @@ const place = ({ epoch, number, mark = 0 }: LogVersion): readonly [string, strin
   String(mark),
 ];
 
-function unavailable(reason: string): ApiError {
-  return new ApiError(503, 'StoreUnavailable', `the key-value pairs cannot be written: ${reason}; nothing was changed`);
-}
+const textOf = (reason: string): string => `the key-value pairs cannot be written: ${reason}; nothing was changed`;
+
+const unavailable = (reason: string): ApiError => new LogAway(textOf(reason));
+
+/** Redis has data that must not be touched. */
+const unusable = (reason: string): ApiError => new ApiError(503, 'StoreUnavailable', textOf(reason));

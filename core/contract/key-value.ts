@@ -64,6 +64,8 @@ export interface KeyValueSettings {
 export interface RedisPairs {
   /** Of the `redis` block. */
   readonly name: string;
+  /** Without Redis: writes are rejected (`strict`), or kept by this node and merged when Redis is back (`local`). */
+  readonly write: 'strict' | 'local';
   /** Replicas that must have a write before it is responded to, and for how long that is waited for (milliseconds). */
   readonly wait: { readonly replicas: number; readonly timeout: number } | undefined;
 }

@@ -1,4 +1,4 @@
-import { tellOfChange, tellOfNode } from '../changes/change-event.js';
+import { tellOfChange, tellOfLostWrite, tellOfNode } from '../changes/change-event.js';
 import { StoredHistory } from '../changes/configuration-history.js';
 import { MasterKeyValue } from '../changes/key-value.js';
 import type { ClusterChanges, RedisConnection } from '../contract/redis.js';
@@ -48,6 +48,7 @@ export function openChanges({ events, redis, cluster, ...options }: ChangesOptio
     commitLog: own,
     redisLog: ({ name, wait }) => new RedisPairLog({ connection: redis(name), nodeName: options.nodeName, log, wait }),
     onNode: (status) => tellOfNode(events, log, 'key-value', status),
+    onLost: (write) => tellOfLostWrite(events, log, write),
   });
   const share = (changes: () => ClusterChanges): void => {
     const shared = new RedisChangeLog({ changes, nodeName: options.nodeName, log });

@@ -22,12 +22,13 @@ const SETTERS: Readonly<Record<string, Setter>> = {
     if (value === 'embedded') return { ...settings, redis: undefined };
     const [, name] = /^redis\s+(\S+)$/.exec(value) ?? [];
     if (name === undefined) throw new ArgError(`invalid store "${value}"`, STORES);
-    return { ...settings, redis: { name, wait: settings.redis?.wait } };
+    return { ...settings, redis: { name, write: settings.redis?.write ?? 'strict', wait: settings.redis?.wait } };
   },
   redis_write(settings, value) {
-    if (value === 'local') throw new ArgError('"redis_write local" is not supported by this version', 'use "redis_write strict;"');
-    if (value !== 'strict') throw new ArgError(`invalid value "${value}"`, 'use "redis_write strict;"');
-    return inRedis(settings, 'redis_write');
+    if (value !== 'strict' && value !== 'local')
+      throw new ArgError(`invalid value "${value}"`, 'use "redis_write strict;" or "redis_write local;"');
+    const { redis, ...rest } = inRedis(settings, 'redis_write');
+    return { ...rest, redis: redis && { ...redis, write: value } };
   },
   redis_wait(settings, value, context) {
     const [replicas = '', timeout = '', ...others] = value.split(/\s+/);

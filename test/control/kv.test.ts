@@ -232,7 +232,7 @@ test('dyn_kv_conf sets limits and the folder; Redis and nonsense are rejected in
   t.regex(await refused('store redis;'), /invalid store "redis"/);
   t.regex(await refused('store redis main;'), /unknown redis "main"/);
   t.regex(await refused('store redis main; redis_write local;'), /invalid line/);
-  t.regex(await refused('store redis main;\nredis_write local;'), /"redis_write local" is not supported by this version/);
+  t.regex(await refused('store redis main;\nredis_write later;'), /invalid value "later"/);
   const main = 'load_module modules/srv_redis_module.js; redis main { url redis://127.0.0.1; cluster on; }';
   const inCluster = await check(t, `${main} events {} http { ${http} server {} }`, {
     'conf/kv.conf': 'store redis main;\nredis_wait 1 1s;',

@@ -1,5 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import { MasterKeyValue } from '../../core/changes/key-value.js';
+import type { LostWrite } from '../../core/changes/local-pairs.js';
 import type { NodeStatus } from '../../core/changes/log-follower.js';
 import { RedisPairLog } from '../../core/changes/redis-pair-log.js';
 import { Staging } from '../../core/changes/staging.js';
@@ -14,6 +15,7 @@ import { waitFor } from '../harness/wait.js';
 export interface PairsNodeOptions {
   readonly folder?: string;
   readonly wait?: { readonly replicas: number; readonly timeout: number };
+  readonly write?: 'strict' | 'local';
   readonly settings?: Partial<RedisSettings>;
 }
 
@@ -39,6 +41,7 @@ export function redisSettings(port: number, more: Partial<RedisSettings> = {}): 
 export class PairsNode {
   readonly log = new MemoryLog();
   readonly statuses: NodeStatus[] = [];
+  readonly lost: LostWrite[] = [];
   readonly pairs: MasterKeyValue;
   readonly connection: BlockConnection;
   readonly #store: Store;
@@ -47,7 +50,7 @@ export class PairsNode {
   private constructor(
     readonly name: string,
     readonly folder: string,
-    { wait }: PairsNodeOptions,
+    { wait, write = 'strict' }: PairsNodeOptions,
   ) {
     this.#store = Store.open(folder);
     this.connection = new BlockConnection('main');
@@ -61,8 +64,9 @@ export class PairsNode {
       redisLog: (redis) => new RedisPairLog({ connection: this.connection, nodeName: () => name, log: this.log, wait: redis.wait }),
       nodeName: () => name,
       onNode: (status) => this.statuses.push(status),
+      onLost: (write) => this.lost.push(write),
     });
-    this.pairs.configure({ folder: undefined, maxSize: 1e9, maxKey: 1024, maxValue: 1e6, redis: { name: 'main', wait } });
+    this.pairs.configure({ folder: undefined, maxSize: 1e9, maxKey: 1024, maxValue: 1e6, redis: { name: 'main', write, wait } });
   }
 
   /** Resolves when it has what is in Redis, or knows that Redis is away. */

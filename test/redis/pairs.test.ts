@@ -271,3 +271,16 @@ testRedis('redis-server: a copy that was not saved before a crash is completed f
   const again = await PairsNode.start(t, 'c', server.port, { folder: before });
   await same(t, [a, again], { color: 'blue', size: 'big' });
 });
+
+testRedis('redis-server: a node that is killed after its response has the write, also without Redis', async (t) => {
+  const server = await RedisServer.start(t);
+  const a = await PairsNode.start(t, 'a', server.port);
+  const folder = tempFolder(t);
+  await Promise.all(Array.from({ length: 20 }, (_, n) => a.pairs.set(`key ${n}`, 'x')));
+  await a.pairs.set('color', 'red');
+  cpSync(a.folder, folder, { recursive: true });
+  await server.kill();
+  const again = await PairsNode.start(t, 'a', server.port, { folder });
+  t.is(again.pairs.get('color'), 'red');
+  t.is(Object.keys(again.all()).length, 21);
+});
