@@ -24,31 +24,31 @@ interface Group {
   readonly kinds: readonly RowKind[];
   /** Beginning of the names of its families. */
   readonly prefix: string;
-  /** Completes "Requests of a": `server`. */
+  /** Completes "Requests, of": `a server`. */
   readonly of: string;
   readonly labels: (row: NamedRow) => Labels;
 }
 
 const REQUESTS: readonly Group[] = [
-  { kinds: ['server'], prefix: 'srv_http', of: 'server', labels: ({ name }) => ({ server: name }) },
-  { kinds: ['location'], prefix: 'srv_http_location', of: 'location', labels: ({ name }) => ({ location: name }) },
+  { kinds: ['server'], prefix: 'srv_http', of: 'a server', labels: ({ name }) => ({ server: name }) },
+  { kinds: ['location'], prefix: 'srv_http_location', of: 'a location', labels: ({ name }) => ({ location: name }) },
   {
     kinds: ['filter', 'other'],
     prefix: 'srv_http_group',
-    of: 'group',
+    of: 'a group',
     labels: ({ kind, name, part }) => ({ group: shownName(name), key: kind === 'other' ? OTHER : shownName(part) }),
   },
 ];
 const upstreamLabels = ({ name }: NamedRow): Labels => ({ upstream: name });
 const memberLabels = ({ name, part }: NamedRow): Labels => ({ upstream: name, server: part });
 const ATTEMPTS: readonly Group[] = [
-  { kinds: ['upstream'], prefix: 'srv_http_upstream', of: 'upstream', labels: upstreamLabels },
-  { kinds: ['member'], prefix: 'srv_http_member', of: 'server of an upstream', labels: memberLabels },
-  { kinds: ['stream_upstream'], prefix: 'srv_stream_upstream', of: 'upstream', labels: upstreamLabels },
-  { kinds: ['stream_member'], prefix: 'srv_stream_member', of: 'server of an upstream', labels: memberLabels },
+  { kinds: ['upstream'], prefix: 'srv_http_upstream', of: 'an upstream', labels: upstreamLabels },
+  { kinds: ['member'], prefix: 'srv_http_member', of: 'a server of an upstream', labels: memberLabels },
+  { kinds: ['stream_upstream'], prefix: 'srv_stream_upstream', of: 'an upstream', labels: upstreamLabels },
+  { kinds: ['stream_member'], prefix: 'srv_stream_member', of: 'a server of an upstream', labels: memberLabels },
 ];
-const MAIN: Group = { kinds: ['main'], prefix: 'srv_http', of: 'server', labels: () => ({}) };
-const SESSIONS: Group = { kinds: ['stream_server'], prefix: 'srv_stream', of: 'server', labels: ({ name }) => ({ server: name }) };
+const MAIN: Group = { kinds: ['main'], prefix: 'srv_http', of: 'a server', labels: () => ({}) };
+const SESSIONS: Group = { kinds: ['stream_server'], prefix: 'srv_stream', of: 'a server', labels: ({ name }) => ({ server: name }) };
 
 /** Figures for monitoring, made while they are read. */
 export function collectFamilies(collector: Collector): Collection {
@@ -75,21 +75,26 @@ function* familiesOf(rows: readonly NamedRow[], { budget }: Collector): Generato
   };
 }
 
-const of = (rows: readonly NamedRow[], { kinds }: Group): NamedRow[] => rows.filter(({ kind }) => kinds.includes(kind));
-
-function* requestFamilies(group: Group, rows: readonly NamedRow[]): Generator<FigureFamily> {
-  const { prefix, of: what } = group;
-  const one = (name: string, help: string, counter: number, unit?: 'bytes'): FigureFamily => ({
-    name: `${prefix}_${name}`,
-    help: `${help} of a ${what}.`,
+/** Makes families of single counters. */
+function counterFamilies(rows: readonly NamedRow[], group: Group) {
+  return (name: string, help: string, counter: number, unit?: 'bytes'): FigureFamily => ({
+    name: `${group.prefix}_${name}`,
+    help: `${help}, of ${group.of}.`,
     ...(unit && { unit }),
     kind: 'counter',
     samples: counterSamples(rows, group, counter),
   });
+}
+
+const of = (rows: readonly NamedRow[], { kinds }: Group): NamedRow[] => rows.filter(({ kind }) => kinds.includes(kind));
+
+function* requestFamilies(group: Group, rows: readonly NamedRow[]): Generator<FigureFamily> {
+  const { prefix } = group;
+  const one = counterFamilies(rows, group);
   yield one('requests', 'Requests', Http.Requests);
   yield {
     name: `${prefix}_responses`,
-    help: `Responses of a ${what} by status.`,
+    help: `Responses of ${group.of} by status.`,
     kind: 'counter',
     samples: statusSamples(rows, group, Http.Statuses),
   };
@@ -112,14 +117,14 @@ function* requestFamilies(group: Group, rows: readonly NamedRow[]): Generator<Fi
   if (prefix === 'srv_http') {
     yield {
       name: `${prefix}_active_requests`,
-      help: `Requests of a ${what} under way.`,
+      help: `Requests of ${group.of} under way.`,
       kind: 'gauge',
       samples: gaugeSamples(rows, group),
     };
   }
   yield timeFamily(
     `${prefix}_request_duration`,
-    `Time from the head of a request to the end of its response, of a ${what}.`,
+    `Time from the head of a request to the end of its response, of ${group.of}.`,
     rows,
     group,
     0,
@@ -127,18 +132,12 @@ function* requestFamilies(group: Group, rows: readonly NamedRow[]): Generator<Fi
 }
 
 function* attemptFamilies(group: Group, rows: readonly NamedRow[]): Generator<FigureFamily> {
-  const { prefix, of: what } = group;
-  const one = (name: string, help: string, counter: number, unit?: 'bytes'): FigureFamily => ({
-    name: `${prefix}_${name}`,
-    help: `${help}, of a ${what}.`,
-    ...(unit && { unit }),
-    kind: 'counter',
-    samples: counterSamples(rows, group, counter),
-  });
+  const { prefix } = group;
+  const one = counterFamilies(rows, group);
   yield one('attempts', 'Attempts', AttemptFigure.Attempts);
   yield {
     name: `${prefix}_responses`,
-    help: `Results of attempts by status, of a ${what}.`,
+    help: `Results of attempts by status, of ${group.of}.`,
     kind: 'counter',
     samples: statusSamples(rows, group, AttemptFigure.Statuses),
   };
@@ -150,29 +149,29 @@ function* attemptFamilies(group: Group, rows: readonly NamedRow[]): Generator<Fi
   yield one('reused_connections', 'Attempts with a kept connection', AttemptFigure.Reused);
   yield timeFamily(
     `${prefix}_response_duration`,
-    `Time of attempts until the end of the response, of a ${what}.`,
+    `Time of attempts until the end of the response, of ${group.of}.`,
     rows,
     group,
     Time.Response,
   );
   if (!group.kinds.some((kind) => kind.endsWith('upstream'))) return;
-  yield timeFamily(`${prefix}_connect_duration`, `Time of attempts until there was a connection, of a ${what}.`, rows, group, Time.Connect);
-  yield timeFamily(`${prefix}_header_duration`, `Time of attempts until the head of the response, of a ${what}.`, rows, group, Time.Head);
+  yield timeFamily(
+    `${prefix}_connect_duration`,
+    `Time of attempts until there was a connection, of ${group.of}.`,
+    rows,
+    group,
+    Time.Connect,
+  );
+  yield timeFamily(`${prefix}_header_duration`, `Time of attempts until the head of the response, of ${group.of}.`, rows, group, Time.Head);
 }
 
 function* sessionFamilies(group: Group, rows: readonly NamedRow[]): Generator<FigureFamily> {
-  const { prefix, of: what } = group;
-  const one = (name: string, help: string, counter: number, unit?: 'bytes'): FigureFamily => ({
-    name: `${prefix}_${name}`,
-    help: `${help} of a ${what}.`,
-    ...(unit && { unit }),
-    kind: 'counter',
-    samples: counterSamples(rows, group, counter),
-  });
+  const { prefix } = group;
+  const one = counterFamilies(rows, group);
   yield one('sessions', 'Sessions', Stream.Sessions);
   yield {
     name: `${prefix}_results`,
-    help: `Sessions of a ${what} by status.`,
+    help: `Sessions of ${group.of} by status.`,
     kind: 'counter',
     samples: statusSamples(rows, group, Stream.Statuses),
   };
@@ -180,8 +179,13 @@ function* sessionFamilies(group: Group, rows: readonly NamedRow[]): Generator<Fi
   yield one('sent', 'Bytes to clients', Stream.Sent, 'bytes');
   yield one('rejected_connections', 'Sessions rejected by a limit', Stream.ConnRejected);
   yield one('retries', 'Attempts after the first one at members, for sessions', Stream.Retries);
-  yield { name: `${prefix}_active_sessions`, help: `Sessions of a ${what} under way.`, kind: 'gauge', samples: gaugeSamples(rows, group) };
-  yield timeFamily(`${prefix}_session_duration`, `Time of sessions of a ${what}.`, rows, group, 0);
+  yield {
+    name: `${prefix}_active_sessions`,
+    help: `Sessions of ${group.of} under way.`,
+    kind: 'gauge',
+    samples: gaugeSamples(rows, group),
+  };
+  yield timeFamily(`${prefix}_session_duration`, `Time of sessions of ${group.of}.`, rows, group, 0);
 }
 
 function timeFamily(name: string, help: string, rows: readonly NamedRow[], group: Group, distribution: number): FigureFamily {

@@ -9,6 +9,9 @@ import type { AttemptObserver } from '../../run/attempt-observer.js';
 import type { Session } from '../session/session.js';
 import type { SessionAttemptFacts } from '../session/upstream-trace.js';
 
+/** Status of an attempt that timed out. */
+export const TIMED_OUT = 504;
+
 /** One attempt at a member, and what came of it, for `$upstream_*` and logs. */
 export class SessionAttempt implements SessionAttemptFacts, MemberAttempt {
   /** Address of the member; the upstream's name where there was none to ask. */
@@ -74,8 +77,12 @@ export class SessionAttempt implements SessionAttemptFacts, MemberAttempt {
     this.observer?.tell(this, 'head');
   }
 
-  /** Closes the member's accounts. The connection has another owner, or is closed. @param failed the attempt counts as a failure of the member */
-  end(failed: boolean): void {
+  /**
+   * Closes the member's accounts. The connection has another owner, or is closed.
+   * @param failed the attempt counts as a failure of the member
+   * @param status of the failure
+   */
+  end(failed: boolean, status = STREAM_BAD_GATEWAY): void {
     const { group: upstream, peer } = this;
     if (this.sessionTime < 0) this.sessionTime = this.elapsed;
     this.peer = undefined;
@@ -83,7 +90,7 @@ export class SessionAttempt implements SessionAttemptFacts, MemberAttempt {
     if (peer === undefined) return;
     upstream.finished(peer, this.sent, this.received, failed ? -1 : this.sessionTime);
     upstream.free(peer, failed, failed ? this.failure : '');
-    if (failed) this.status = STREAM_BAD_GATEWAY;
+    if (failed) this.status = status;
     this.observer?.tell(this, 'end');
   }
 }

@@ -56,15 +56,16 @@ export class SessionAttempts implements SessionTrace {
   /**
    * The attempt in use has failed before it was connected.
    * @param doing for the log: `connecting to`
+   * @param status of the attempt
    * @returns true: another member may be asked; otherwise the session has ended
    */
-  fail(reason: string, doing = 'connecting to'): boolean {
+  fail(reason: string, doing = 'connecting to', status = STREAM_BAD_GATEWAY): boolean {
     const { session, current } = this;
     const peer = current?.peer;
     if (current === undefined || peer === undefined) return false;
     current.failure = `${reason} while ${doing} upstream`;
     session.context.log.write('error', current.failure, session);
-    current.end(true);
+    current.end(true, status);
     (this.#choice ??= new Choice(undefined, session)).exclude(peer);
     if (this.next.enabled && this.#mayGoOn()) return true;
     session.end(STREAM_BAD_GATEWAY);

@@ -8,7 +8,7 @@ import type { SessionOwner } from '../session/session-owner.js';
 import type { Session } from '../session/session.js';
 import { proxyHeaderLine } from './proxy-header-line.js';
 import type { RelayRoute } from './relay-route.js';
-import type { SessionAttempt } from './session-attempt.js';
+import { TIMED_OUT, type SessionAttempt } from './session-attempt.js';
 import { SessionAttempts } from './session-attempts.js';
 import { TcpRelay } from './tcp-relay.js';
 
@@ -60,7 +60,7 @@ export class TcpProxy implements SessionOwner, PeerUser {
   }
 
   onUpstreamTimeout(): void {
-    this.#fail('upstream timed out (110: Connection timed out)');
+    this.#fail('upstream timed out (110: Connection timed out)', TIMED_OUT);
   }
 
   // Nothing is sent or read before it is connected.
@@ -101,10 +101,10 @@ export class TcpProxy implements SessionOwner, PeerUser {
     session.end(STREAM_INTERNAL_ERROR);
   }
 
-  #fail(reason: string): void {
+  #fail(reason: string, status?: number): void {
     const connection = this.#attempts.current?.connection;
     const doing = connection?.isHandshaking === true ? 'SSL handshaking to' : 'connecting to';
     connection?.close();
-    if (this.#attempts.fail(reason, doing)) this.#next();
+    if (this.#attempts.fail(reason, doing, status)) this.#next();
   }
 }

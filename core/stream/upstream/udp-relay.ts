@@ -11,6 +11,7 @@ import type { SessionOwner } from '../session/session-owner.js';
 import type { Session } from '../session/session.js';
 import { DatagramPace } from './datagram-pace.js';
 import type { RelayRoute, RelaySettings } from './relay-route.js';
+import { TIMED_OUT } from './session-attempt.js';
 import { SessionAttempts } from './session-attempts.js';
 
 /**
@@ -25,7 +26,8 @@ export class UdpRelay implements FlowReceiver, UdpPeerUser, SessionOwner, Timed 
   #isRelaying = false;
   #requests = 0;
   #responses = 0;
-  #hasFailed = false;
+  /** Status of its failure; 0: it has not failed. */
+  #failure = 0;
   readonly #attempts: SessionAttempts;
   readonly #settings: RelaySettings;
   /** Undefined: there is no limit. */
@@ -57,7 +59,7 @@ export class UdpRelay implements FlowReceiver, UdpPeerUser, SessionOwner, Timed 
     this.#peer?.close();
     this.#peer = undefined;
     this.#isRelaying = false;
-    this.#attempts.current?.end(this.#hasFailed);
+    this.#attempts.current?.end(this.#failure > 0, this.#failure);
   }
 
   // The client's side.
@@ -96,7 +98,7 @@ export class UdpRelay implements FlowReceiver, UdpPeerUser, SessionOwner, Timed 
   /** Nothing has moved for proxy_timeout. */
   onDeadline(): void {
     if (this.#owesResponses()) {
-      this.#fail('upstream timed out (110: Connection timed out) while proxying connection');
+      this.#fail('upstream timed out (110: Connection timed out) while proxying connection', TIMED_OUT);
       return;
     }
     this.#logEnd('udp timed out');
@@ -178,10 +180,10 @@ export class UdpRelay implements FlowReceiver, UdpPeerUser, SessionOwner, Timed 
     return responses !== undefined && this.#responses < responses * this.#requests;
   }
 
-  #fail(reason: string): void {
+  #fail(reason: string, status = STREAM_BAD_GATEWAY): void {
     const { session } = this;
     const { current } = this.#attempts;
-    this.#hasFailed = true;
+    this.#failure = status;
     if (current !== undefined) current.failure = reason;
     session.context.log.write('error', reason, session);
     session.end(STREAM_BAD_GATEWAY);
