@@ -66,6 +66,8 @@ export interface Command {
   readonly showsDiff?: true;
   /** The response is a stream of events. */
   readonly follows?: true;
+  /** One event of it for people: lines. Absent: time, type and facts. @param data JSON */
+  readonly line?: (data: string) => readonly string[];
 }
 
 /** An object without the entries that are undefined. */

@@ -65,7 +65,7 @@ async function call(command: Command, args: ParsedArguments, surroundings: Comma
     const count = args.optional('count');
     if (count !== undefined && !/^[1-9]\d{0,8}$/.test(count)) throw usageFailure('--count must be a number');
     const following = { count: count === undefined ? undefined : Number(count), after: args.optional('after') };
-    await followEvents(client, request, { ...following, print: (data) => print(isJson ? [data] : eventLines(data)) });
+    await followEvents(client, request, { ...following, print: (data) => print(isJson ? [data] : (command.line ?? eventLines)(data)) });
     return EXIT.done;
   }
   const response = await client.send(request);

@@ -7,7 +7,7 @@ import { fileInput } from '../config/holdings.js';
 import type { ModulePlan, ModuleShare } from '../config/module-share.js';
 import { ConfigTree, type Tree, type TreeOperation } from '../config/tree.js';
 import { ErrorLog } from '../log/error-log.js';
-import { Log } from '../contract/log.js';
+import { Log, LogRecords } from '../contract/log.js';
 import { ServerInfo } from '../contract/server-info.js';
 import { CallLimit, type LimitedCall } from './call-limit.js';
 import { beginVariables, compileVariables } from './configuration-variables.js';
@@ -87,6 +87,7 @@ export class Instance {
     this.#turnover = new ModuleTurnover(options, this.#followers);
     this.services.provide(Log, options.log);
     this.services.provide(ErrorLog, options.log);
+    this.services.provide(LogRecords, options.log.records);
     this.#info = new InstanceInfo(options, () => this.#settings?.main);
     this.services.provide(ServerInfo, this.#info);
   }

@@ -12,7 +12,7 @@ import { HelperHost } from '../contract/helper-host.js';
 import { ConfigurationHistory } from '../contract/history.js';
 import { HostNames } from '../contract/host-names.js';
 import { KeyValue } from '../contract/key-value.js';
-import { Log } from '../contract/log.js';
+import { Log, LogRecords } from '../contract/log.js';
 import { LogFiles } from '../contract/log-files.js';
 import { Metrics } from '../contract/metrics.js';
 import { ServerInfo } from '../contract/server-info.js';
@@ -48,6 +48,7 @@ export const SERVICE_TOKENS: ReadonlySet<unknown> = new Set<unknown>([
   KeyValue,
   Log,
   LogFiles,
+  LogRecords,
   Metrics,
   ServerInfo,
   ServerStatus,

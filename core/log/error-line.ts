@@ -1,5 +1,5 @@
 import type { HttpRequest } from '../contract/http.js';
-import type { LogLevel, SubjectDetail } from '../contract/log.js';
+import type { LogLevel, LogRecord, SubjectDetail } from '../contract/log.js';
 import type { StreamSession } from '../contract/stream.js';
 
 /** Data of the engine's requests for the error log, beyond the contract. */
@@ -11,7 +11,7 @@ interface LoggedRequest extends HttpRequest {
 }
 
 /** Data of the engine's sessions beyond the contract. */
-interface LoggedSession extends StreamSession {
+export interface LoggedSession extends StreamSession {
   /** The address it is served at: `0.0.0.0:53`. */
   readonly serverAddress?: string;
   readonly upstreamTrace?: { readonly address: string; readonly sent: number; readonly received: number } | undefined;
@@ -40,6 +40,20 @@ export function requestSuffix(request: LoggedRequest): string {
   const host = request.header('host');
   if (host !== undefined) suffix += `, host: "${quoted(host)}"`;
   return `${suffix}, request_id: ${request.requestId}`;
+}
+
+/** The same fields apart. */
+export function requestFields(request: LoggedRequest): Partial<LogRecord> {
+  const line = request.requestLine ?? requestLine(request);
+  const host = request.header('host');
+  return {
+    client: request.connection.remoteAddress,
+    server: request.variable('server_name') ?? '',
+    ...(line !== '' && { request: escapeControls(line) }),
+    ...(request.upstreamUrl !== undefined && { upstream: escapeControls(request.upstreamUrl) }),
+    ...(host !== undefined && { host: escapeControls(host) }),
+    requestId: request.requestId,
+  };
 }
 
 /** Text after a message about a session: `, client: …, server: …, upstream: "…", bytes from/to client: …`. */

@@ -3,6 +3,7 @@ import type { StreamSession } from '../contract/stream.js';
 import { Log, type LogLevel, type SubjectDetail } from '../contract/log.js';
 import type { LogFile } from '../contract/log-files.js';
 import { errorLine, isRequest, type LogSubject } from './error-line.js';
+import { errorRecord, LogRecordFeed } from './error-record.js';
 import { severity } from './levels.js';
 import type { AppendedLogFiles } from './log-files.js';
 
@@ -42,6 +43,8 @@ export class ErrorLogSinks {
  * happens before the configuration is read gets lost.
  */
 export class ErrorLog extends Log {
+  /** Its lines for listeners beside the files. */
+  readonly records = new LogRecordFeed();
   #main: ErrorLogSinks;
   #scopeOf: ((request: HttpRequest) => ErrorLogSinks | undefined) | undefined;
   #scopeOfSession: ((session: StreamSession) => ErrorLogSinks | undefined) | undefined;
@@ -90,9 +93,15 @@ export class ErrorLog extends Log {
     const { sinks, threshold } = this.#sinksFor(subject) ?? this.#main;
     const rank = severity(level);
     if (rank > threshold) return;
-    const line = errorLine(level, text, this.origin, subject, new Date(), detail);
+    const now = new Date();
+    const line = errorLine(level, text, this.origin, subject, now, detail);
     for (const sink of sinks) if (rank <= sink.threshold) sink.file.write(line, level);
+    if (this.records.isFollowed) this.records.pass(errorRecord(level, text, this.origin, subject, now, detail), this.#listenerFailed);
   }
+
+  readonly #listenerFailed = (error: unknown): void => {
+    this.write('alert', `a listener of the error log has failed, and gets no further lines: ${(error as Error).stack ?? String(error)}`);
+  };
 
   #sinksFor(subject: LogSubject | undefined): ErrorLogSinks | undefined {
     if (subject === undefined) return undefined;

@@ -1,6 +1,7 @@
 import { explanationText } from '../../cli/explanation-text.js';
 import type { Explanation } from '../../contract/explain.js';
-import { done, type Command } from '../command.js';
+import { defined, done, type Command } from '../command.js';
+import { logLine } from '../log-line.js';
 import { printable } from '../table.js';
 
 export const OBSERVE: readonly Command[] = [
@@ -36,5 +37,20 @@ export const OBSERVE: readonly Command[] = [
     follows: true,
     call: () => ({ method: 'GET', path: '/v1/events' }),
     show: done,
+  },
+  {
+    words: 'tail',
+    about: 'follow the access and error logs of the server until it is interrupted',
+    operands: [{ name: 'FILTER', about: "terms that all have to be true: 'server=shop.example status>=500 time>1s'", optional: true }],
+    options: [{ name: 'count', value: 'N', about: 'end after so many lines' }],
+    notes: [
+      'Fields: kind (access, error), server, host, client, method, path, status, time, upstream, level, request_id.',
+      'Operators: = != < <= > >=. A status may be a group, 5xx; a client may be a network.',
+      'With --json each line is one entry.',
+    ],
+    follows: true,
+    call: (args) => ({ method: 'GET', path: '/v1/logs/stream', query: defined({ filter: args.optional('FILTER') }) }),
+    show: done,
+    line: (data) => [printable(logLine(data))],
   },
 ];
