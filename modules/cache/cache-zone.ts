@@ -17,7 +17,7 @@ import { EntryWriter, type LiveEntry } from './entry-writing.js';
 import type { ZonePurges } from './purges.js';
 import { WaitBudget } from './wait-budget.js';
 
-const FIELDS = ['bytes', 'used', 'uses', 'updating', 'purged', 'variants', 'stamp'] as const;
+const FIELDS = ['bytes', 'used', 'uses', 'updating', 'purged', 'variants', 'stamp', 'fetched'] as const;
 type Field = (typeof FIELDS)[number];
 /** The index about a name. */
 export type IndexRecord = RecordFields<Field>;
@@ -34,9 +34,11 @@ const LONGEST_UPDATE = 60_000;
 /** A response that is about to be stored. */
 export type Unstored = Omit<StoredHead, 'bodyLength' | 'generation'>;
 
-/** See {@link CacheZone.moment}. */
+/** When a member was asked for what is to be stored: see {@link CacheZone.beginFetch}. */
 export interface Moment {
+  /** Number of the last purge before it. */
   readonly generation: number;
+  /** A number that no other fetch has, and later ones have larger ones. */
   readonly turn: number;
 }
 
@@ -78,11 +80,7 @@ export class CacheZone {
     this.#index = zones.records(zone, { fields: FIELDS, evicted: (name, { bytes }) => this.#forgotten(name, bytes) });
     this.#totals = zones.records(zone, { fields: TOTALS, evict: false, expected: 1 });
     this.holds = zones.holds(zone, FETCHES);
-    this.arrivals = new Arrivals(
-      zones.records(zone, { ...ARRIVAL_RECORDS, expected: FETCHES }),
-      this.holds,
-      () => this.#totals.add(ALL, 'turn', 1) ?? 0,
-    );
+    this.arrivals = new Arrivals(zones.records(zone, { ...ARRIVAL_RECORDS, expected: FETCHES }), this.holds, () => this.#nextTurn());
   }
 
   get name(): string {
@@ -122,9 +120,13 @@ export class CacheZone {
     return this.#index.get(name)?.stamp ?? 0;
   }
 
-  /** Now, as purges see it: to be had before a member is asked for what is to be stored. */
-  get moment(): Moment {
-    return { generation: this.purges.last, turn: this.#totals.get(ALL)?.turn ?? 0 };
+  /** Before a member is asked for what is to be stored. */
+  beginFetch(): Moment {
+    return { generation: this.purges.last, turn: this.#nextTurn() };
+  }
+
+  #nextTurn(): number {
+    return this.#totals.add(ALL, 'turn', 1) ?? 0;
   }
 
   /**
@@ -238,18 +240,18 @@ export class CacheZone {
   /**
    * Takes a file into the index.
    * @param used epoch milliseconds
-   * @param since turn before the member was asked
-   * @returns false: its key was purged after that, and the file is not used
+   * @param fetch turn of the fetch that it is from
+   * @returns false: its key was purged after that, or a later fetch is stored, and the file is not used
    */
-  add(name: string, bytes: number, used: number, since = Infinity): boolean {
+  add(name: string, bytes: number, used: number, fetch?: number): boolean {
     let before = 0;
-    let isPurged = false;
-    const stamp = this.#totals.add(ALL, 'turn', 1) ?? 0;
+    let isValid = false;
+    const stamp = this.#nextTurn();
     const result = this.#index.update(
       name,
       (fields) => {
-        isPurged = fields.purged > since;
-        if (isPurged) return false;
+        isValid = fetch === undefined || claimed(fields, fetch);
+        if (!isValid) return false;
         before = fields.bytes;
         fields.bytes = bytes;
         fields.stamp = stamp;
@@ -261,7 +263,14 @@ export class CacheZone {
     );
     if (result === 'stored') this.#totals.add(ALL, 'stored', bytes - before);
     this.kept?.drop(name);
-    return !isPurged;
+    return isValid;
+  }
+
+  /** A fetch is about to store its response. @returns false: its key was purged, or a later one has come as far */
+  #claim(name: string, fetch: number): boolean {
+    let isValid = false;
+    this.#index.update(name, (fields) => (isValid = claimed(fields, fetch)), undefined);
+    return isValid;
   }
 
   /**
@@ -283,13 +292,14 @@ export class CacheZone {
     return hasRoom;
   }
 
-  /** The copy in memory is that of before. */
-  #changed(name: string): void {
-    const stamp = this.#totals.add(ALL, 'turn', 1) ?? 0;
+  /** The copy in memory is that of before. @param fetch turn of the fetch that it was changed by */
+  #changed(name: string, fetch: number): void {
+    const stamp = this.#nextTurn();
     this.#index.update(
       name,
       (fields) => {
         fields.stamp = stamp;
+        fields.fetched = Math.max(fields.fetched, fetch);
         return fields.bytes > 0;
       },
       undefined,
@@ -334,7 +344,13 @@ export class CacheZone {
     const file = `${name}.${randomName()}`;
     const entry = { ...head, generation: since.generation };
     const place = { path, aside: join(this.#folderAside(name), `.${file}`), file };
-    const bytes = await this.#writer.store(place, entry, body, live, () => !this.#wasPurged(name, entry, since));
+    const bytes = await this.#writer.store(
+      place,
+      entry,
+      body,
+      live,
+      () => !this.#wasPurged(name, entry, since) && this.#claim(name, since.turn),
+    );
     if (bytes === undefined) return;
     if (!this.add(name, bytes, head.date, since.turn)) {
       // Its record stays: it says so to fetches that have begun as early.
@@ -355,11 +371,11 @@ export class CacheZone {
     return generation < this.purges.last && (generation < this.purges.done || this.purges.verdictOn(entry) !== 'valid');
   }
 
-  /** Makes a stored response fresh again. */
-  async renew(name: string, former: StoredHead, head: StoredHead): Promise<void> {
+  /** Gives a stored response another head. @param fetch turn of the fetch that it is from; 0: of none */
+  async renew(name: string, former: StoredHead, head: StoredHead, fetch: number): Promise<void> {
     try {
       await rewriteHead(filePath(this.path, name), former, head);
-      this.#changed(name);
+      this.#changed(name, fetch);
     } catch (error) {
       // It was purged meanwhile.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
@@ -368,7 +384,7 @@ export class CacheZone {
 
   /** Removes the response with a name, also one that is being fetched. @returns whether there was one @throws (rejects) Error of the system */
   purge(name: string): Promise<boolean> {
-    const turn = this.#totals.add(ALL, 'turn', 1) ?? 0;
+    const turn = this.#nextTurn();
     this.#removed(name);
     this.#index.update(
       name,
@@ -431,7 +447,7 @@ export class CacheZone {
     file.close();
     const verdict = this.purges.verdictOn(stored);
     if (verdict === 'gone') await this.remove(name);
-    else if (verdict !== 'valid') await this.renew(name, stored, { ...expired(stored, verdict), generation: this.purges.last });
+    else if (verdict !== 'valid') await this.renew(name, stored, { ...expired(stored, verdict), generation: this.purges.last }, 0);
   }
 }
 
@@ -440,6 +456,13 @@ interface Use {
   readonly count: number;
   before: number;
   record: IndexRecord | undefined;
+}
+
+/** Later fetches than the claimed one may store what they bring, earlier ones may not. */
+function claimed(fields: IndexRecord, fetch: number): boolean {
+  if (fields.purged > fetch || fields.fetched > fetch) return false;
+  fields.fetched = fetch;
+  return true;
 }
 
 function counted(record: IndexRecord, use: Use): true {

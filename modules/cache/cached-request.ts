@@ -280,7 +280,7 @@ export class CachedRequest implements CacheState {
   /** The member gets nothing that is about the client's own copy. */
   #askMember(): void {
     const { request, call, plan } = this;
-    this.#since = this.zone.moment;
+    this.#since = this.zone.beginFetch();
     this.#askedAt = Date.now();
     for (const name of CLIENTS_CONDITIONS) request.upstream.remove(name);
     const range = sliceRange(request);
@@ -374,11 +374,11 @@ export class CachedRequest implements CacheState {
   }
 
   #renew(stored: StoredHead, received: Received, file: EntryFile | undefined): Promise<void> {
-    return renewStored(this.#lookup, stored, received, file, this.#since ?? this.zone.moment);
+    return renewStored(this.#lookup, stored, received, file, this.#since ?? this.zone.beginFetch());
   }
 
   #store(response: MemberResponse, received: Received, judgement: Judgement): void {
-    const since = this.#since ?? this.zone.moment;
+    const since = this.#since ?? this.zone.beginFetch();
     const started = storeResponse(this.#lookup, this.plan, response, received, judgement, since, this.#lock?.arrival);
     if (started === undefined) return;
     this.#isStoring = true;

@@ -87,7 +87,7 @@ export async function renewStored(
   const renewed = { ...stored, ...renewal, generation: since.generation };
   lookup.stored = renewed;
   try {
-    if (renewal.head.length === stored.head.length) await zone.renew(variantName, stored, renewed);
+    if (renewal.head.length === stored.head.length) await zone.renew(variantName, stored, renewed, since.turn);
     else if (file !== undefined) await zone.write(variantName, since, renewed, bytesOf(file));
   } catch (error) {
     log.write('crit', `cache "${zone.name}" cannot be written (${systemErrorText(error)})`, request);

@@ -235,6 +235,18 @@ test('bypass and no_cache are texts of the request', async (t) => {
   t.regex(await asked('/bypass?now=0'), /^HIT/);
 });
 
+test('a response that was asked for earlier does not replace a later one', async (t) => {
+  const { asked, until, member } = await start();
+  const path = '/bypass/order';
+  const early = asked(`${path}?until=50`);
+  await waitFor('the first request', () => member.count(path) === 1);
+  const later = (await until('HIT', path)).body;
+  t.not(later, `GET ${path} 1`);
+  while (member.count(path) < 50) t.regex(await asked(`${path}?now=1&private=1`), /^BYPASS/);
+  t.is(await early, `MISS GET ${path} 1`);
+  for (let i = 0; i < 10; i++) t.is(await asked(path), `HIT ${later}`);
+});
+
 test('a response is stored when it was asked for often enough', async (t) => {
   const { asked, until, member } = await start();
   for (const count of [1, 2, 3]) t.is(await asked('/uses'), `MISS GET /uses ${count}`);
