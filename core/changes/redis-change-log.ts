@@ -17,6 +17,7 @@ import {
 import { ContentSeal } from './content-seal.js';
 import { APPEND, BEGIN, FORMAT, LOOK, SAVE } from './redis-change-scripts.js';
 import { KnownMarks } from './known-marks.js';
+import { beginInTurn } from './redis-offers.js';
 import { readSnapshot, writeSnapshot } from './redis-snapshot.js';
 import type { StoreState } from './store-state.js';
 
@@ -27,8 +28,6 @@ const OUTCOME_MS = 1500;
 const LOOK_MS = 5000;
 /** How long a node that could begin the log waits for one with later changes. */
 const OFFER_MS = 500;
-/** A node that has offered to begin the log, and has not done it, is forgotten after this time. */
-const OFFERED_MS = 5000;
 /** Changes, and their bytes, after which the node that made the last one writes a snapshot. */
 const MOST_CHANGES = 200;
 const MOST_BYTES = 4 * 1024 ** 2;
@@ -262,18 +261,20 @@ export class RedisChangeLog implements CommitLog<ChangeContent, StoreState> {
    */
   async #begin(version: LogVersion, lost: readonly string[] = ['', '', '']): Promise<void> {
     const { nodeName, log } = this.options;
-    const offers = this.#keys[4];
+    const [, , news, , offers] = this.#keys;
+    const connection = this.#connection;
     await attempt(async () => {
-      await this.#connection.command('HSET', offers, nodeName(), `${version.epoch} ${version.number}`);
-      await this.#connection.command('PEXPIRE', offers, OFFERED_MS);
-      await delay(OFFER_MS);
       const state = this.#node?.snapshot()?.state;
       if (state === undefined) return;
+      await connection.command('XADD', news, 'MAXLEN', 10, '*', 'o', nodeName());
       const [number, mark] = [version.number + 1, String(randomInt(LARGEST_MARK))];
-      const mine = await this.#write(state, number);
-      const args = [FORMAT, version.epoch, version.number, number, mark, nodeName(), ...lost];
-      const [status] = (await this.#connection.script(BEGIN, [...this.#keys, mine], args)) as readonly [string];
-      if (status !== 'ok') return;
+      const begin = async (): Promise<string> => {
+        const mine = await this.#write(state, number);
+        const args = [FORMAT, version.epoch, version.number, number, mark, nodeName(), ...lost];
+        const [status] = (await connection.script(BEGIN, [...this.#keys, mine], args)) as readonly [string];
+        return status;
+      };
+      if (!(await beginInTurn({ connection, offers, node: nodeName() }, version, OFFER_MS, begin))) return;
       const { name } = this.#connection;
       const text = lost[0] === '' ? 'was empty and has' : `had lost changes after version ${lost[1]} and has`;
       log.write('notice', `configuration: redis "${name}" ${text} the changes of this node, version ${number}`);

@@ -4,11 +4,12 @@
  * - `…config`: a hash: `format`; `epoch`, the time at which the log began; `version`, number of the last change; `mark`, a random number that
  *   the last change has; `snapshot`, version of the snapshot; `bytes`, of the changes after it.
  * - `…config:changes`: a stream: a change has the id `NUMBER-1` and the fields n (node), a (its time), m (mark) and c (content).
- * - `…config:news`: a short stream that nodes wait at: it has an entry for each append, each request for a snapshot (w: of this version)
- *   and each question to the other nodes (q).
+ * - `…config:news`: a short stream that nodes wait at: it has an entry for each append, each request for a snapshot (w: of this version),
+ *   each question to the other nodes (q) and each node that could begin the log (o).
  * - `…config:snapshot`: a hash: `place` (epoch, number and mark), `count` and the pieces of a state, `PLACE:0` and so on.
  * - `…config:offers`: a hash: epoch and number of the nodes that could begin the log.
  */
+import { LATEST_OFFER } from './redis-offers.js';
 import { script } from './redis-script.js';
 
 /** Format of the data. Another one is not touched. */
@@ -75,22 +76,18 @@ return {'ok', version, version - tonumber(meta[6]), bytes}
  */
 export const BEGIN = script(`
 local meta = redis.call('HMGET', KEYS[1], 'epoch', 'version', 'mark')
-local function reject(status)
-  redis.call('DEL', KEYS[6])
-  return {status}
-end
+local isThere
 if ARGV[7] == '' then
-  if redis.call('EXISTS', KEYS[1], KEYS[2], KEYS[4]) > 0 then return reject('exists') end
-elseif meta[1] ~= ARGV[7] or meta[2] ~= ARGV[8] or meta[3] ~= ARGV[9] then
-  return reject('exists')
+  isThere = redis.call('EXISTS', KEYS[1], KEYS[2], KEYS[4]) > 0
+else
+  isThere = meta[1] ~= ARGV[7] or meta[2] ~= ARGV[8] or meta[3] ~= ARGV[9]
 end
-local offers = redis.call('HGETALL', KEYS[5])
-for at = 2, #offers, 2 do
-  local epoch, number = string.match(offers[at], '^(%d+) (%d+)$')
-  epoch, number = tonumber(epoch), tonumber(number)
-  local mine = tonumber(ARGV[2])
-  if epoch > mine or epoch == mine and number > tonumber(ARGV[3]) then return reject('later') end
+if isThere then
+  redis.call('DEL', KEYS[6])
+  return {'exists'}
 end
+${LATEST_OFFER}
+if not isLatest(KEYS[5], tonumber(ARGV[2]), tonumber(ARGV[3])) then return {'later'} end
 local epoch = math.max(tonumber(redis.call('TIME')[1]), (tonumber(ARGV[7]) or 0) + 1)
 local place = string.format('%.0f %s %s', epoch, ARGV[4], ARGV[5])
 redis.call('RENAME', KEYS[6], KEYS[4])

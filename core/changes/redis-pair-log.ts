@@ -17,6 +17,7 @@ import {
 } from './commit-log.js';
 import type { PairData } from './key-value-copy.js';
 import type { PairEntry } from './key-value.js';
+import { beginInTurn } from './redis-offers.js';
 import { logEntry, pairOf, sentEntry, storedPair, type RawEntry } from './redis-pair-codec.js';
 import { APPEND, BEGIN, FORMAT, LOOK, MOST_BYTES, MOST_CHANGES } from './redis-pair-scripts.js';
 
@@ -24,9 +25,12 @@ import { APPEND, BEGIN, FORMAT, LOOK, MOST_BYTES, MOST_CHANGES } from './redis-p
 const APPEND_MS = 1000;
 const OUTCOME_MS = 1500;
 /** How often a node looks for changes that no notification has announced: data of Redis may be deleted or replaced. */
-const LOOK_MS = 5000;
-/** How long a node without pairs leaves an empty Redis to the others, which may have some. */
-const BEGIN_MS = 1000;
+const LOOK_MS = 1000;
+/**
+ * How long a node leaves an empty Redis to the others, which may have later pairs: those of a cluster find out when they look. A node that has been alone and
+ * has pairs waits least. Milliseconds.
+ */
+const OFFER_MS = { cluster: LOOK_MS + 500, alone: 200, new: 1000 };
 const SCAN_COUNT = 1000;
 const LARGEST_MARK = 2 ** 47;
 
@@ -239,17 +243,21 @@ export class RedisPairLog implements CommitLog<PairEntry, readonly PairData[]> {
   async #begin(version: LogVersion): Promise<void> {
     const { connection, nodeName, log } = this.options;
     const pairs = this.#node?.snapshot()?.state ?? [];
-    if (version.epoch === 0 && pairs.length === 0) await delay(BEGIN_MS);
     const mine = `${connection.keys}begin:${nodeName()}`;
-    await connection.command('DEL', mine);
-    for (let at = 0; at < pairs.length; at += SCAN_COUNT) {
-      const some = pairs.slice(at, at + SCAN_COUNT).flatMap((pair) => [pair.key.toWellFormed(), storedPair(pair, this.#clockOffset)]);
-      await connection.command('HSET', mine, ...some);
-      await connection.command('PEXPIRE', mine, 60_000);
-    }
-    const args = [FORMAT, version.number + 1, String(randomInt(LARGEST_MARK)), nodeName()];
-    const [status] = (await connection.script(BEGIN, [...this.#keys, mine], args)) as readonly [string];
-    if (status === 'ok')
+    const offers = `${connection.keys}offers`;
+    const begin = async (): Promise<string> => {
+      await connection.command('DEL', mine);
+      for (let at = 0; at < pairs.length; at += SCAN_COUNT) {
+        const some = pairs.slice(at, at + SCAN_COUNT).flatMap((pair) => [pair.key.toWellFormed(), storedPair(pair, this.#clockOffset)]);
+        await connection.command('HSET', mine, ...some);
+        await connection.command('PEXPIRE', mine, 60_000);
+      }
+      const args = [FORMAT, version.number + 1, String(randomInt(LARGEST_MARK)), nodeName(), version.epoch, version.number];
+      const [status] = (await connection.script(BEGIN, [...this.#keys, offers, mine], args)) as readonly [string];
+      return status;
+    };
+    const wait = version.epoch > 0 ? OFFER_MS.cluster : pairs.length > 0 ? OFFER_MS.alone : OFFER_MS.new;
+    if (await beginInTurn({ connection, offers, node: nodeName() }, version, wait, begin))
       log.write('notice', `key-value: redis "${connection.name}" was empty and has the ${pairs.length} pairs of this node`);
   }
 

@@ -5,9 +5,11 @@
  *   the last change has; `bytes`, of all changes so far.
  * - `…pairs`: a hash: `VERSION:EXPIRES:VALUE` by key. Times are epoch milliseconds by the clock of Redis; 0: never.
  * - `…changes`: a stream: a change has the id `NUMBER-1` and the fields n (node), a (time), m (mark), b (bytes until then) and c (JSON).
+ * - `…offers`: a hash: epoch and number of the nodes that could begin the log.
  *
  * A node knows number and mark of the last change that it has: a server that has lost changes, and got others of the same number, is noticed.
  */
+import { LATEST_OFFER } from './redis-offers.js';
 import { script } from './redis-script.js';
 
 /** Format of the data. Another one is not touched. */
@@ -93,17 +95,21 @@ return {'ok', version, before}
 `);
 
 /**
- * Begins a log where there is none. KEYS: meta, pairs, changes, the pairs of the node that begins it. ARGV: format, number, mark, node.
- * @returns `ok`, or `exists`
+ * Begins a log where there is none. KEYS: meta, pairs, changes, offers, the pairs of the node that begins it. ARGV: format, number, mark, node, epoch and
+ * number that the node has.
+ * @returns `ok`; `exists`; `later`: another node has later changes
  */
 export const BEGIN = script(`
 if redis.call('EXISTS', KEYS[1], KEYS[2], KEYS[3]) > 0 then
-  redis.call('DEL', KEYS[4])
+  redis.call('DEL', KEYS[5])
   return {'exists'}
 end
+${LATEST_OFFER}
+if not isLatest(KEYS[4], tonumber(ARGV[5]), tonumber(ARGV[6])) then return {'later'} end
 local time = redis.call('TIME')
-if redis.call('EXISTS', KEYS[4]) == 1 then
-  redis.call('RENAME', KEYS[4], KEYS[2])
+redis.call('DEL', KEYS[4])
+if redis.call('EXISTS', KEYS[5]) == 1 then
+  redis.call('RENAME', KEYS[5], KEYS[2])
   redis.call('PERSIST', KEYS[2])
 end
 redis.call('HSET', KEYS[1], 'format', ARGV[1], 'epoch', time[1], 'version', ARGV[2], 'mark', ARGV[3], 'bytes', 0)

@@ -3,6 +3,7 @@ import { cpSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 import { BlockConnection } from '../../modules/redis/redis-connection.js';
+import { FaultyProxy } from '../harness/faulty-proxy.js';
 import { RedisServer, testRedis } from '../harness/redis.js';
 import { tempFolder } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
@@ -283,4 +284,19 @@ testRedis('redis-server: a node that is killed after its response has the write,
   const again = await PairsNode.start(t, 'a', server.port, { folder });
   t.is(again.pairs.get('color'), 'red');
   t.is(Object.keys(again.all()).length, 21);
+});
+
+testRedis('redis-server: emptied while a node has not read the last write, it gets that write again', async (t) => {
+  const server = await RedisServer.start(t);
+  const proxy = await FaultyProxy.start(t, server.port);
+  const a = await PairsNode.start(t, 'a', server.port);
+  const b = await PairsNode.start(t, 'b', proxy.port);
+  await a.pairs.set('color', 'red');
+  await same(t, [a, b], { color: 'red' });
+  proxy.latency = 300;
+  await a.pairs.set('color', 'blue');
+  await server.cli('FLUSHALL');
+  proxy.reset();
+  proxy.latency = 0;
+  await same(t, [a, b], { color: 'blue' });
 });
