@@ -1,15 +1,11 @@
 /** Key-value pairs and zones over sentinels, and over a cluster of three. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import type { RedisSettings } from '../../modules/redis/redis-settings.js';
-import { findProgram } from '../harness/programs.js';
 import { freePort } from '../harness/ports.js';
-import { askRedis, RedisServer, testRedis } from '../harness/redis.js';
-import { tempFolder } from '../harness/temp.js';
+import { RedisServer, testRedis } from '../harness/redis.js';
 import { waitFor } from '../harness/wait.js';
 import { PairsNode } from './pairs-node.js';
+import { startSentinel } from './sentinel.js';
 import { ZoneNode } from './zone-node.js';
 
 interface Counting extends ZoneNode {
@@ -34,28 +30,10 @@ async function shares([a, b]: readonly [Counting, Counting], key: string): Promi
   await waitFor('the record', () => b.of.get(key)?.n === 1);
 }
 
-async function startSentinel(t: ExecutionContext, master: number): Promise<number> {
-  const port = await freePort(t);
-  const lines = [`port ${port}`, 'bind 127.0.0.1', `sentinel monitor main 127.0.0.1 ${master} 1`];
-  const limits = ['sentinel down-after-milliseconds main 300', 'sentinel failover-timeout main 1000'];
-  const folder = tempFolder(t, { 'sentinel.conf': [...lines, ...limits, ''].join('\n') });
-  const sentinel = spawn(findProgram('redis-server') ?? '', [join(folder, 'sentinel.conf'), '--sentinel'], { stdio: 'ignore' });
-  t.teardown(async () => {
-    const exited = once(sentinel, 'exit');
-    sentinel.kill('SIGKILL');
-    await exited;
-  });
-  await waitFor('the sentinel and its replica', async () => {
-    const reply = await askRedis(port, 'SENTINEL', 'REPLICAS', 'main').catch(() => '');
-    return reply.includes('master-link-status') && reply.includes('ok');
-  });
-  return port;
-}
-
 testRedis('redis-server with sentinels: nodes follow a failover', async (t) => {
   const master = await RedisServer.start(t);
   const replica = await RedisServer.start(t, '--replicaof', '127.0.0.1', String(master.port));
-  const sentinel = await startSentinel(t, master.port);
+  const { port: sentinel } = await startSentinel(t, master.port);
   const settings = { addresses: [{ host: '127.0.0.1', port: sentinel }], sentinel: 'main' };
   const a = await PairsNode.start(t, 'a', sentinel, { settings, wait: { replicas: 1, timeout: 1000 } });
   const b = await PairsNode.start(t, 'b', sentinel, { settings });
