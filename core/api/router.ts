@@ -192,6 +192,7 @@ export class ControlRouter extends ApiRoutes {
       requestId: call.requestId,
       lastEventId: call.header('last-event-id'),
       actor: call.caller.actor,
+      access: call.caller.access,
       message,
       applied: (change) => void (call.trail.change = change),
       request: call,

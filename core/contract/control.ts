@@ -66,6 +66,8 @@ export interface RouteSchemas {
   readonly upstream?: { readonly in: 'path' | 'body'; readonly name: string };
   /** It carries other calls, each of which is checked: a token needs no more than some scope of `read` or `write` for it. */
   readonly carriesCalls?: boolean;
+  /** It returns nothing but what every caller may know: a token with any scope may be used for it. */
+  readonly open?: boolean;
   /** It has a parameter `fields` of its own in {@link query}, and selects fields by itself. */
   readonly selects?: boolean;
   /** Gives an error of the call, of its form as well, the code and status that clients of another API expect. */
@@ -137,6 +139,15 @@ function names(tags: string, version: string | undefined, weak: boolean): boolea
   return tags.split(',').some((tag) => tag.trim().replace(form, '$1') === version);
 }
 
+/** Access of the caller of the API, as the location defines it. */
+export interface CallAccess {
+  readonly by: 'token' | 'certificate' | 'basic' | 'none';
+  /** Undefined: all. */
+  readonly scopes: readonly string[] | undefined;
+  /** `api_read_only`: only dry runs are allowed. */
+  readonly isReadOnly: boolean;
+}
+
 /** One call of a route, validated. */
 export interface Call<S extends RouteSchemas = RouteSchemas> extends Preconditions {
   /** Path of the location that holds the API, to put in front of `/v1/…` in a `Location`. */
@@ -156,6 +167,8 @@ export interface Call<S extends RouteSchemas = RouteSchemas> extends Preconditio
   readonly lastEventId?: string | undefined;
   /** The caller, for the history. */
   readonly actor: string;
+  /** Access of the caller, for clients that want to know it beforehand. */
+  readonly access: CallAccess;
   /** `Change-Message` of a write: why it is made. */
   readonly message?: string | undefined;
   /** Takes the change that the call has made, for the audit log; what calls the data plane passes it on with the call. */

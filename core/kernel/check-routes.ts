@@ -15,6 +15,7 @@ const KEYS = [
   'headers',
   'dryRun',
   'carriesCalls',
+  'open',
   'anyMediaType',
   'selects',
   'failure',
@@ -80,7 +81,7 @@ function* declarationErrors({ verb, path, schemas }: RouteDeclaration): Manifest
     yield new ManifestError('"check" must be a function', 'it gets the body and returns errors');
   if (failure !== undefined && typeof failure !== 'function')
     yield new ManifestError('"failure" must be a function', 'it gets an ApiError and returns another one');
-  for (const flag of ['anyMediaType', 'creates', 'dryRun', 'selects', 'carriesCalls']) {
+  for (const flag of ['anyMediaType', 'creates', 'dryRun', 'selects', 'carriesCalls', 'open']) {
     const value = (schemas as Readonly<Record<string, unknown>>)[flag];
     if (value !== undefined && typeof value !== 'boolean') yield new ManifestError(`"${flag}" must be true or false`);
   }

@@ -10,7 +10,13 @@ export interface CallOptions {
 }
 
 /** A client that may do everything. */
-const EVERYBODY: Caller = { actor: 'anonymous', by: 'none', assertMayUse: () => Promise.resolve(), assertMayApply: () => undefined };
+const EVERYBODY: Caller = {
+  actor: 'anonymous',
+  by: 'none',
+  access: { by: 'none', scopes: undefined, isReadOnly: false },
+  assertMayUse: () => Promise.resolve(),
+  assertMayApply: () => undefined,
+};
 
 /** Calls a router as the engine would, without a socket. `path` has the query with it. */
 export function callRouter(

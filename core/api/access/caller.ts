@@ -1,4 +1,4 @@
-import { ApiError } from '../../contract/control.js';
+import { ApiError, type CallAccess } from '../../contract/control.js';
 import { DECLINED, OK, type HttpRequest } from '../../contract/http.js';
 import type { ApiAccessSettings, ApiLimit } from '../../contract/api-access.js';
 import { VERIFIED_USER } from '../../contract/verified-user.js';
@@ -6,7 +6,7 @@ import { AccessError, insufficientScope } from './access-error.js';
 import { neededScopes, type RouteUse, type Scopes } from './scopes.js';
 
 /** How a client has said who it is. */
-export type Authentication = 'token' | 'certificate' | 'basic' | 'none';
+export type Authentication = CallAccess['by'];
 
 /** The caller of a call. */
 export interface Identity {
@@ -26,6 +26,8 @@ export interface Caller {
   /** For history and audit log. */
   readonly actor: string;
   readonly by: Authentication;
+  /** For the caller itself. */
+  readonly access: CallAccess;
   /** Checks a call before its body is read. @throws ApiError 401, 403 */
   assertMayUse(call: CheckedCall): Promise<void>;
   /** Checks what only shows when the input is known. @throws ApiError 403 */
@@ -36,6 +38,7 @@ export interface Caller {
 export const NOBODY: Caller = {
   actor: 'anonymous',
   by: 'none',
+  access: { by: 'none', scopes: [], isReadOnly: true },
   assertMayUse: () => Promise.reject(new ApiError(403, 'AccessDenied', 'access denied')),
   assertMayApply: () => {
     throw new ApiError(403, 'AccessDenied', 'access denied');
@@ -47,6 +50,7 @@ export function withinTransaction(caller: Caller): Caller {
   return {
     actor: caller.actor,
     by: caller.by,
+    access: caller.access,
     assertMayUse: (call) => caller.assertMayUse(call),
     assertMayApply: (use) => caller.assertMayApply({ ...use, isDryRun: true }),
   };
@@ -66,6 +70,10 @@ export class LocationCaller implements Caller {
 
   get by(): Authentication {
     return this.identity.by === 'none' && this.#user !== undefined ? 'basic' : this.identity.by;
+  }
+
+  get access(): CallAccess {
+    return { by: this.by, scopes: this.identity.scopes?.words, isReadOnly: this.settings.isReadOnly };
   }
 
   /** Whose password was right, in the location or in a rule. */

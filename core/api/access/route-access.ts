@@ -18,7 +18,7 @@ export function assertMayUse({ caller, method }: Checked, { key, params }: Match
     isWrite: isWrite(route),
     upstream: named?.in === 'path' ? params[named.name] : undefined,
     isUpstreamInBody: named?.in === 'body',
-    isCommon: route?.schemas.carriesCalls === true,
+    isCommon: isCommon(route),
   });
 }
 
@@ -34,7 +34,11 @@ export function assertMayApply(
 ): void {
   const named = route.schemas.upstream;
   const upstream = named && (named.in === 'path' ? params[named.name] : textOf(body, named.name));
-  caller.assertMayApply({ key, isWrite: isWrite(route), upstream, isCommon: route.schemas.carriesCalls === true, isDryRun: dryRun });
+  caller.assertMayApply({ key, isWrite: isWrite(route), upstream, isCommon: isCommon(route), isDryRun: dryRun });
+}
+
+function isCommon(route: Route | undefined): boolean {
+  return route?.schemas.carriesCalls === true || route?.schemas.open === true;
 }
 
 function isWrite(route: Route | undefined): boolean {
