@@ -11,6 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { rolldown, type Plugin } from 'rolldown';
 import { findInstallation } from '../core/kernel/installation.js';
 import { makeScript } from './bundled-script.js';
+import { buildDashboard } from './dashboard.js';
 import { STANDARD_MODULES } from '../core/kernel/standard-modules.js';
 
 /** Output of the compiler: the folder above this file. */
@@ -224,6 +225,7 @@ async function fillCompileCache(): Promise<void> {
 
 const unfinished = `${BUNDLE}.${process.pid}`;
 await write(unfinished);
+await buildDashboard(`${unfinished}/dashboard`);
 rmSync(BUNDLE, { recursive: true, force: true });
 renameSync(unfinished, BUNDLE);
 await fillCompileCache();

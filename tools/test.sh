@@ -62,6 +62,7 @@ rm -rf dist
 beside programs install_missing
 beside lint oxlint --type-aware
 step 'build and type-check' tsc -p tsconfig.json
+step 'type-check the dashboard' tsc -p dashboard/tsconfig.json
 step 'bundle' node dist/tools/bundle.js
 step 'words' node dist/tools/words/words.js
 step 'format' oxfmt --check

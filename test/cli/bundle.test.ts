@@ -15,7 +15,7 @@ const ROOT = resolve(import.meta.dirname, '../../..');
 /** An installation of its own, built from the one under test, with a bundle. */
 const installation = shared((scope) => {
   const root = tempFolder(scope);
-  for (const name of ['dist/core', 'dist/modules', 'dist/tools', 'dist/.tsbuildinfo', 'package.json']) {
+  for (const name of ['dashboard', 'dist/core', 'dist/modules', 'dist/tools', 'dist/.tsbuildinfo', 'package.json']) {
     cpSync(join(ROOT, name), join(root, name), { recursive: true, preserveTimestamps: true });
   }
   symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'));

@@ -1,0 +1,220 @@
+/** State of the server as the page has it: reads of the API, repeated, and events. */
+import { CallError, follow, get, pages } from './api.js';
+import { addSample, type Series } from './samples.js';
+import type { Cache, Certificate, Change, Cluster, Engine, ServerEvent, Session, Statistics, Upstream } from './types.js';
+import { Value } from './value.js';
+
+/** Upstreams of one page of the list: reading it takes a few milliseconds of a frame. */
+const PAGE = 50;
+/** A part that takes long is read less often: the page uses at most this part of the time of the server. */
+const SHARE = 8;
+const EVENTS = 200;
+/** Time without statistics after which figures are marked as old. */
+export const OLD_MS = 5_000;
+
+export type Phase = 'starting' | 'locked' | 'open';
+
+export interface Connection {
+  /** Why there is none; empty: there is one. */
+  readonly reason: string;
+  /** Epoch milliseconds. */
+  readonly since: number;
+}
+
+/** Why a member has its state, by an event. */
+export interface Reason {
+  readonly reason: string;
+  readonly time: string;
+}
+
+export class Live {
+  readonly phase = new Value<Phase>('starting');
+  /** Why a token is wanted. */
+  readonly rejection = new Value('');
+  readonly session = new Value<Session | undefined>(undefined);
+  readonly connection = new Value<Connection>({ reason: '', since: 0 });
+  readonly statistics = new Value<Statistics | undefined>(undefined);
+  readonly series = new Value<Series>({ samples: [] });
+  readonly upstreams = new Value<readonly Upstream[] | undefined>(undefined);
+  readonly changes = new Value<readonly Change[] | undefined>(undefined);
+  readonly events = new Value<readonly ServerEvent[]>([]);
+  readonly drift = new Value<readonly string[] | undefined>(undefined);
+  readonly certificates = new Value<readonly Certificate[] | undefined>(undefined);
+  readonly cluster = new Value<Cluster | undefined>(undefined);
+  readonly caches = new Value<readonly Cache[] | undefined>(undefined);
+  /** Parts that this server or this token does not have, with the reason. */
+  readonly missing = new Value<ReadonlyMap<string, string>>(new Map());
+  /** Milliseconds by the clock of the server. */
+  readonly now = new Value(Date.now());
+  readonly reasons = new Map<string, Reason>();
+  readonly #wakers = new Map<string, () => void>();
+  #offset = 0;
+  #stop = new AbortController();
+
+  /** Begins, again with another token. */
+  async start(): Promise<void> {
+    this.#stop.abort();
+    this.#stop = new AbortController();
+    const { signal } = this.#stop;
+    try {
+      this.session.set(await get<Session>('/dashboard'));
+    } catch (error) {
+      return this.#failedStart(error, signal);
+    }
+    this.missing.set(new Map());
+    this.phase.set('open');
+    this.#loop('statistics', 1000, signal, () => this.#readStatistics());
+    this.#loop('upstreams', 2000, signal, () => this.#readUpstreams());
+    this.#loop('changes', 15_000, signal, async () => this.changes.set(await get<readonly Change[]>('/history?limit=50')));
+    this.#loop('drift', 15_000, signal, async () => this.drift.set((await get<{ diff: readonly string[] }>('/config/drift')).diff));
+    this.#loop('certificates', 60_000, signal, async () => this.certificates.set(certificatesOf(await get<unknown>('/ssl'))));
+    this.#loop('cluster', 5000, signal, async () => this.cluster.set(await get<Cluster>('/cluster')));
+    this.#loop('caches', 5000, signal, async () => this.caches.set(await get<readonly Cache[]>('/cache')));
+    void this.#follow(signal);
+    const timer = setInterval(() => this.now.set(Date.now() + this.#offset), 1000);
+    signal.addEventListener('abort', () => clearInterval(timer));
+  }
+
+  /** Reads parts at once, after a change. */
+  refresh(...parts: readonly string[]): void {
+    for (const part of parts) this.#wakers.get(part)?.();
+  }
+
+  /** An event about a member, by which its state has a reason. */
+  reasonOf(engine: Engine, upstream: string, server: string): Reason | undefined {
+    return this.reasons.get(JSON.stringify([engine, upstream, server]));
+  }
+
+  #failedStart(error: unknown, signal: AbortSignal): void {
+    const failure = error instanceof CallError ? error : new CallError(0, 'Unreachable', String(error));
+    if (failure.status === 401 || failure.status === 403 || failure.status === 429) {
+      this.rejection.set(failure.message);
+      this.phase.set('locked');
+      return;
+    }
+    this.connection.set({ reason: failure.message, since: Date.now() });
+    void waited(2000, signal).then(() => (signal.aborted ? undefined : this.start()));
+  }
+
+  #loop(part: string, every: number, signal: AbortSignal, read: () => Promise<void>): void {
+    const run = async (): Promise<void> => {
+      while (!signal.aborted) {
+        const began = performance.now();
+        await this.#step(part, read);
+        const wait = Math.max(every - (performance.now() - began), (performance.now() - began) * (SHARE - 1), 50);
+        await new Promise<void>((resolve) => {
+          this.#wakers.set(part, resolve);
+          void waited(wait, signal).then(resolve);
+        });
+        if (document.hidden) await visible(signal);
+      }
+    };
+    void run();
+  }
+
+  async #step(part: string, read: () => Promise<void>): Promise<void> {
+    try {
+      await read();
+      if (this.missing.current.has(part)) this.missing.set(new Map([...this.missing.current].filter(([name]) => name !== part)));
+      if (this.connection.current.reason !== '') this.connection.set({ reason: '', since: Date.now() });
+    } catch (error) {
+      this.#failed(part, error instanceof CallError ? error : new CallError(0, 'Error', String(error)));
+    }
+  }
+
+  #failed(part: string, { status, message }: CallError): void {
+    if (status === 401) {
+      this.#stop.abort();
+      this.rejection.set(message);
+      this.phase.set('locked');
+    } else if (status === 0 || status >= 502) {
+      if (this.connection.current.reason === '') this.connection.set({ reason: message, since: Date.now() });
+    } else {
+      this.missing.set(new Map([...this.missing.current, [part, message]]));
+    }
+  }
+
+  async #readStatistics(): Promise<void> {
+    const found = await get<Statistics>('/vts?group=servers');
+    this.#offset = found.now - Date.now();
+    this.series.set(addSample(this.series.current, found));
+    this.statistics.set(found);
+  }
+
+  async #readUpstreams(): Promise<void> {
+    const found: Upstream[] = [];
+    for (const engine of ['http', 'stream'] as const) {
+      const list = await pages<Omit<Upstream, 'engine'>>(`/upstream_api/${engine}/upstreams`, PAGE, breath).catch((error: unknown) => {
+        if (engine === 'stream' && error instanceof CallError && error.status !== 0) return [];
+        throw error;
+      });
+      for (const upstream of list) found.push({ ...upstream, engine });
+    }
+    this.upstreams.set(found);
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    let last = '';
+    while (!signal.aborted) {
+      try {
+        await follow(`/events${last === '' ? '' : `?last_event_id=${encodeURIComponent(last)}`}`, signal, (_, data, id) => {
+          last = id === '' ? last : id;
+          this.#happened(JSON.parse(data) as ServerEvent);
+        });
+      } catch (error) {
+        if (error instanceof CallError && error.status < 500) this.#failed('events', error);
+      }
+      await waited(2000, signal);
+    }
+  }
+
+  #happened(event: ServerEvent): void {
+    this.events.set([event, ...this.events.current].slice(0, EVENTS));
+    const { upstream, server, reason, engine } = event.data;
+    if (event.type === 'member.state' && typeof reason === 'string')
+      this.reasons.set(JSON.stringify([engine === 'stream' ? 'stream' : 'http', upstream, server]), { reason, time: event.time });
+    if (event.type.startsWith('member.')) this.refresh('upstreams');
+    if (event.type === 'config.changed') this.refresh('changes', 'drift', 'upstreams', 'caches');
+    if (event.type === 'certificate.expiring') this.refresh('certificates');
+  }
+}
+
+/** Each certificate once, whatever the number of servers that use it. */
+function certificatesOf(servers: unknown): readonly Certificate[] {
+  const found = new Map<string, Certificate>();
+  const search = (value: unknown): void => {
+    if (Array.isArray(value)) for (const entry of value) search(entry);
+    else if (typeof value === 'object' && value !== null) {
+      if ('not_after' in value && 'fingerprint' in value) found.set((value as Certificate).fingerprint, value as Certificate);
+      for (const part of Object.values(value)) if (typeof part === 'object') search(part);
+    }
+  };
+  search(servers);
+  return [...found.values()].sort((one, other) => one.days_left - other.days_left);
+}
+
+function waited(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
+  });
+}
+
+function visible(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const changed = (): void => {
+      if (document.hidden && !signal.aborted) return;
+      document.removeEventListener('visibilitychange', changed);
+      resolve();
+    };
+    document.addEventListener('visibilitychange', changed);
+    signal.addEventListener('abort', changed, { once: true });
+  });
+}
+
+/** Between two pages: the browser draws. */
+function breath(): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, 4));
+}
+
+export const live = new Live();

@@ -1,0 +1,180 @@
+/** The frame of the page: places to go to, the state of the connection, who is looking. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { needsUnlock, unlock, unlocked } from './access.js';
+import { setToken, token } from './api.js';
+import { duration } from './format.js';
+import { live, OLD_MS } from './live.js';
+import { useValue } from './value.js';
+
+export interface Destination {
+  readonly id: string;
+  readonly title: string;
+}
+
+export function Shell({
+  places,
+  current,
+  children,
+}: {
+  readonly places: readonly Destination[];
+  readonly current: string;
+  readonly children: ComponentChildren;
+}) {
+  const session = useValue(live.session);
+  const main = useRef<HTMLElement>(null);
+  const first = useRef(true);
+  useEffect(() => {
+    // A reader of screens follows to the new page.
+    if (!first.current) main.current?.focus();
+    first.current = false;
+    document.title = `${places.find(({ id }) => id === current)?.title ?? 'srv'} – ${session?.node ?? 'srv'}`;
+  }, [current]);
+  return (
+    <>
+      <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), main.current?.focus())}>
+        Skip to content
+      </a>
+      <header class="top">
+        <div class="brand">
+          <img src="icon.svg" width="20" height="20" alt="" />
+          <strong>{session?.node}</strong>
+          <span class="muted version">srv {session?.srv}</span>
+        </div>
+        <Pulse />
+        <Caller />
+      </header>
+      <nav class="places" aria-label="Pages">
+        {places.map(({ id, title }) => (
+          <a key={id} href={`#/${id}`} {...(id === current && { 'aria-current': 'page' as const })}>
+            {title}
+          </a>
+        ))}
+      </nav>
+      <main id="main" tabIndex={-1} ref={main}>
+        {children}
+      </main>
+    </>
+  );
+}
+
+/** Whether the figures are of this second. */
+function Pulse() {
+  const connection = useValue(live.connection);
+  const statistics = useValue(live.statistics);
+  const now = useValue(live.now);
+  const age = statistics === undefined ? 0 : now - statistics.now;
+  const isOld = connection.reason !== '' || age > OLD_MS;
+  const text =
+    connection.reason !== ''
+      ? `${connection.reason}, for ${duration(Date.now() - connection.since)}`
+      : isOld
+        ? `figures are ${duration(age)} old`
+        : 'live';
+  return (
+    <div class={isOld ? 'pulse old' : 'pulse'} role="status">
+      <span class="dot" aria-hidden="true" />
+      {text}
+    </div>
+  );
+}
+
+function Caller() {
+  const session = useValue(live.session);
+  const isUnlocked = useValue(unlocked);
+  if (session === undefined) return null;
+  const mayWrite = !session.read_only && (session.scopes === undefined || session.scopes.includes('write'));
+  return (
+    <div class="caller">
+      {needsUnlock() ? (
+        <label class="switch">
+          <input id="allow-changes" type="checkbox" checked={isUnlocked} onChange={(event) => unlock(event.currentTarget.checked)} />
+          Allow changes
+        </label>
+      ) : (
+        <span class="badge">{mayWrite ? 'may change' : 'read-only'}</span>
+      )}
+      <span class="muted actor">{session.actor}</span>
+      {token() !== '' && (
+        <button type="button" class="quiet" onClick={() => (setToken(''), live.session.set(undefined), void live.start())}>
+          Sign out
+        </button>
+      )}
+    </div>
+  );
+}
+
+export function TokenEntry() {
+  const rejection = useValue(live.rejection);
+  const [text, setText] = useState('');
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => input.current?.focus(), []);
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    setToken(text.trim());
+    void live.start();
+  };
+  return (
+    <main class="entry">
+      <form onSubmit={submit}>
+        <h1>
+          <img src="icon.svg" width="28" height="28" alt="" /> srv
+        </h1>
+        <label for="token">Token</label>
+        <input
+          id="token"
+          ref={input}
+          type="password"
+          autocomplete="off"
+          spellcheck={false}
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+          aria-describedby="token-note"
+        />
+        <p id="token-note" class="muted">
+          Made with <code>srv token add NAME read</code>, or <code>write</code> to change things. The browser keeps it until this tab is
+          closed.
+        </p>
+        {(token() !== '' || rejection !== '') && (
+          <p class="problem" role="alert">
+            {rejection}
+          </p>
+        )}
+        <button type="submit" class="primary" disabled={text.trim() === ''}>
+          Continue
+        </button>
+      </form>
+    </main>
+  );
+}
+
+/** A section of a page. */
+export function Panel({
+  title,
+  note,
+  actions,
+  children,
+}: {
+  readonly title: string;
+  readonly note?: string | undefined;
+  readonly actions?: ComponentChildren;
+  readonly children: ComponentChildren;
+}) {
+  return (
+    <section class="panel">
+      <header>
+        <h2>{title}</h2>
+        {note !== undefined && <span class="muted">{note}</span>}
+        {actions !== undefined && <div class="actions">{actions}</div>}
+      </header>
+      {children}
+    </section>
+  );
+}
+
+/** In the place of a part that this server or this token does not have. */
+export function Missing({ part }: { readonly part: string }) {
+  const missing = useValue(live.missing);
+  const reason = missing.get(part);
+  return reason === undefined ? <p class="empty">Loading …</p> : <p class="empty">Not available: {reason}</p>;
+}

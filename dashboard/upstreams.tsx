@@ -1,0 +1,170 @@
+/** Every upstream with its members: state, why, since when, and figures. */
+import { useMemo, useState } from 'preact/hooks';
+import { count, duration, ms } from './format.js';
+import { live } from './live.js';
+import { isUsable, memberSince, memberWhy, slowPeers } from './problems.js';
+import { Missing } from './shell.js';
+import { State } from './state-mark.js';
+import type { Peer, Upstream } from './types.js';
+import { useValue } from './value.js';
+import { VirtualTable } from './virtual.js';
+
+const ROW_PX = 36;
+const COLUMNS = ['Member', 'State', 'Why', 'Since', 'Weight', 'Active', 'Requests', '5xx', 'Fails', 'Time'] as const;
+const NUMBERS = new Set<string>(['Weight', 'Active', 'Requests', '5xx', 'Fails', 'Time']);
+
+interface Line {
+  readonly upstream: Upstream;
+  readonly peer: Peer | undefined;
+  readonly isSlow: boolean;
+}
+
+function linesOf(upstreams: readonly Upstream[], text: string, onlyBroken: boolean): readonly Line[] {
+  const wanted = text.toLowerCase();
+  return upstreams.flatMap((upstream): readonly Line[] => {
+    const isNamed = upstream.name.toLowerCase().includes(wanted);
+    const slow = slowPeers(upstream);
+    const peers = upstream.peers.filter(
+      (peer) =>
+        (isNamed || peer.server.includes(wanted) || peer.name.toLowerCase().includes(wanted)) &&
+        (!onlyBroken || !isUsable(peer) || slow.has(peer.id)),
+    );
+    if (peers.length === 0 && (onlyBroken || !isNamed)) return [];
+    return [{ upstream, peer: undefined, isSlow: false }, ...peers.map((peer) => ({ upstream, peer, isSlow: slow.has(peer.id) }))];
+  });
+}
+
+export function Upstreams({ path }: { readonly path: readonly string[] }) {
+  const all = useValue(live.upstreams);
+  const now = useValue(live.now);
+  const [text, setText] = useState('');
+  const [onlyBroken, setOnlyBroken] = useState(false);
+  const [engine, name] = path;
+  const chosen = useMemo(
+    () => (name === undefined ? all : all?.filter((upstream) => upstream.engine === engine && upstream.name === name)),
+    [all, engine, name],
+  );
+  const lines = useMemo(() => linesOf(chosen ?? [], text, onlyBroken), [chosen, text, onlyBroken]);
+  if (chosen === undefined) return <Missing part="upstreams" />;
+  const members = chosen.reduce((sum, { peers }) => sum + peers.length, 0);
+  return (
+    <section class="panel full">
+      <header>
+        <h1>{name ?? 'Upstreams'}</h1>
+        <span class="muted">
+          {count(members)} members{name === undefined && ` of ${count(chosen.length)} upstreams`}
+        </span>
+        {name !== undefined && <a href="#/upstreams">All upstreams</a>}
+        <div class="actions">
+          <label class="field">
+            <span class="hidden">Filter</span>
+            <input
+              type="search"
+              id="filter"
+              placeholder="Name or address"
+              value={text}
+              onInput={(event) => setText(event.currentTarget.value)}
+            />
+          </label>
+          <label class="switch">
+            <input type="checkbox" checked={onlyBroken} onChange={(event) => setOnlyBroken(event.currentTarget.checked)} />
+            Only those with a problem
+          </label>
+        </div>
+      </header>
+      {lines.length === 0 ? (
+        <p class="empty">{members === 0 ? 'There is no upstream with a zone.' : 'No member matches.'}</p>
+      ) : (
+        <VirtualTable
+          label="Members"
+          rows={lines}
+          height={ROW_PX}
+          head={<Head />}
+          id={lineId}
+          row={(line, index) =>
+            line.peer === undefined ? (
+              <Group upstream={line.upstream} index={index} />
+            ) : (
+              <MemberLine {...line} peer={line.peer} index={index} now={now} />
+            )
+          }
+        />
+      )}
+    </section>
+  );
+}
+
+function lineId({ upstream, peer }: Line): string {
+  return JSON.stringify([upstream.engine, upstream.name, peer?.id]);
+}
+
+function Head() {
+  return (
+    <div class="cells head" role="row" aria-rowindex={1}>
+      {COLUMNS.map((name) => (
+        <span key={name} role="columnheader" class={NUMBERS.has(name) ? `num c-${name.toLowerCase()}` : `c-${name.toLowerCase()}`}>
+          {name}
+        </span>
+      ))}
+    </div>
+  );
+}
+
+function Group({ upstream, index }: { readonly upstream: Upstream; readonly index: number }) {
+  const { engine, name, peers, queue } = upstream;
+  const usable = peers.filter(isUsable).length;
+  return (
+    <div class="cells group" role="row" aria-rowindex={index + 2}>
+      <span role="cell" aria-colspan={COLUMNS.length}>
+        <a href={`#/upstreams/${engine}/${encodeURIComponent(name)}`}>{name}</a>
+        {engine === 'stream' && <span class="tag">stream</span>}
+        <State
+          state={usable === peers.length && usable > 0 ? 'up' : usable === 0 ? 'bad' : 'warn'}
+          word={`${count(usable)} of ${count(peers.length)} usable`}
+        />
+        {queue !== undefined && <span class="muted">{count(queue.size)} waiting</span>}
+      </span>
+    </div>
+  );
+}
+
+function MemberLine({ upstream, peer, isSlow, index, now }: Line & { readonly peer: Peer; readonly index: number; readonly now: number }) {
+  const since = memberSince(live, upstream, peer);
+  const why = isSlow ? 'slower than the others' : memberWhy(live, upstream, peer);
+  const state = isSlow && peer.state === 'up' ? 'slow' : peer.state;
+  return (
+    <div class="cells" role="row" aria-rowindex={index + 2}>
+      <span role="cell" class="c-member" title={peer.name === peer.server ? undefined : peer.name}>
+        {peer.server}
+        {peer.backup && <span class="tag">backup</span>}
+      </span>
+      <span role="cell" class="c-state">
+        <State state={state} />
+      </span>
+      <span role="cell" class="c-why" title={why}>
+        {why}
+      </span>
+      <span role="cell" class="c-since num">
+        {since !== undefined && peer.state !== 'up' && duration(now - since)}
+      </span>
+      <span role="cell" class="c-weight num">
+        {count(peer.weight)}
+      </span>
+      <span role="cell" class="c-active num">
+        {count(peer.active)}
+      </span>
+      <span role="cell" class="c-requests num">
+        {count(peer.requests ?? peer.connections)}
+      </span>
+      <span role="cell" class="c-5xx num">
+        {count(Number(peer.responses?.['5xx'] ?? 0))}
+      </span>
+      <span role="cell" class={peer.fails > 0 ? 'c-fails num warn' : 'c-fails num'}>
+        {count(peer.fails)}
+      </span>
+      <span role="cell" class="c-time num">
+        {peer.response_time > 0 ? ms(peer.response_time) : '–'}
+      </span>
+    </div>
+  );
+}
