@@ -131,21 +131,16 @@ export class FigureMemory {
   }
 
   /** Rows in the order in which they were made, apart from those in `known`; `most` of them at most. */
-  list(
-    known: ReadonlyMap<number, ListedRow>,
-    most: number,
-  ): { readonly rows: (ListedRow & { readonly key: string })[]; readonly all: ReadonlySet<number> } {
+  list(known: ReadonlyMap<number, ListedRow>, most: number): (ListedRow & { readonly key: string })[] {
     return this.#locked(() => {
       const rows: (ListedRow & { readonly key: string })[] = [];
-      const all = new Set<number>();
       for (const offset of this.table.values()) {
         const number = this.zone.u32[wordOf(offset) + Row.number]!;
-        const isKnown = known.get(offset)?.number === number;
-        if (!isKnown && rows.length >= most) continue;
-        all.add(offset);
-        if (!isKnown) rows.push({ offset, number, key: this.table.keyOf(offset).toString() });
+        if (known.get(offset)?.number === number) continue;
+        rows.push({ offset, number, key: this.table.keyOf(offset).toString() });
+        if (rows.length >= most) break;
       }
-      return { rows: rows.reverse(), all };
+      return rows.reverse();
     });
   }
 
@@ -168,12 +163,12 @@ export class FigureMemory {
     return false;
   }
 
-  /** Removes those of these rows that are not held. */
-  remove(rows: Iterable<ListedRow>): void {
-    this.#locked(() => {
+  /** Removes those of these rows that are not held. @returns them */
+  remove(rows: readonly ListedRow[]): readonly ListedRow[] {
+    return this.#locked(() => {
       const { u32, slab } = this.zone;
-      for (const { offset } of rows) {
-        if (this.isHeld(offset)) continue;
+      const removed = rows.filter(({ offset }) => !this.isHeld(offset));
+      for (const { offset } of removed) {
         for (let lane = 0; lane <= this.threads; lane++) {
           const word = this.#laneWord(offset, lane);
           if (u32[word] !== 0) slab.release(u32[word]!);
@@ -182,6 +177,7 @@ export class FigureMemory {
         this.table.removeAt(offset);
         u32[wordOf(this.head) + Head.changes]!++;
       }
+      return removed;
     });
   }
 

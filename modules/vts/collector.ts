@@ -25,6 +25,10 @@ type Known = Pick<Upstreams, 'get'>;
 
 /** Members that are looked at before others run. */
 const PIECE = 500;
+/** Rows whose names are taken apart before others run. */
+const NAMED = 1000;
+/** Rows that are removed before others run. */
+const REMOVED = 100;
 
 /** The rows of all tables, for readers in the main thread. */
 export class Collector {
@@ -33,6 +37,9 @@ export class Collector {
   /** Upstreams of the configuration that have rows. */
   readonly #seen = new Set<string>();
   #isSweeping = false;
+  /** Rows as they were when the tables had these lists. */
+  #rows: readonly NamedRow[] = [];
+  #lists: readonly (readonly FigureTotals[])[] = [];
 
   constructor(
     private readonly tables: StatisticsTables,
@@ -42,8 +49,27 @@ export class Collector {
   ) {}
 
   get rows(): readonly NamedRow[] {
-    const lists = this.tables.all.map((table) => table.totals().map((totals) => this.#nameOf(totals, table)));
-    return lists.length === 1 ? lists[0]! : lists.flat();
+    const tables = this.tables.all;
+    const lists = tables.map((table) => table.totals());
+    if (lists.length === this.#lists.length && lists.every((list, at) => list === this.#lists[at])) return this.#rows;
+    this.#lists = lists;
+    return (this.#rows = tables.flatMap((table, at) => lists[at]!.map((totals) => this.#nameOf(totals, table))));
+  }
+
+  /** Lists rows that are new, in pieces: later calls of {@link rows} have little to do. @param pause called after each piece */
+  async list(pause: () => Promise<unknown>): Promise<void> {
+    for (const table of this.tables.all) {
+      let rows = table.totals();
+      for (let before: typeof rows = []; rows !== before; rows = table.totals()) {
+        before = rows;
+        await pause();
+      }
+      if (this.#lists.includes(rows)) continue;
+      for (const [at, totals] of rows.entries()) {
+        if (at > 0 && at % NAMED === 0) await pause();
+        this.#nameOf(totals, table);
+      }
+    }
   }
 
   scrape(): Scrape {
@@ -63,12 +89,12 @@ export class Collector {
   }
 
   #sweep(rows: readonly NamedRow[], ended: readonly NamedRow[]): void {
-    for (const { totals, table } of ended) table.sweep([totals]);
-    this.tables.forget();
     if (this.#isSweeping) return;
     this.#isSweeping = true;
     this.run(async () => {
       try {
+        await removed(ended);
+        this.tables.forget();
         await this.#endMembers(rows);
       } finally {
         this.#isSweeping = false;
@@ -102,6 +128,14 @@ export class Collector {
     const row: NamedRow = { ...partsOf(totals.key), totals, table };
     this.#named.set(totals, row);
     return row;
+  }
+}
+
+/** Removes rows, piece by piece. */
+async function removed(ended: readonly NamedRow[]): Promise<void> {
+  for (const [at, { totals, table }] of ended.entries()) {
+    if (at > 0 && at % REMOVED === 0) await setImmediate();
+    table.sweep([totals]);
   }
 }
 

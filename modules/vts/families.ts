@@ -223,9 +223,12 @@ interface CounterList {
 
 function* listSamples(rows: readonly NamedRow[], { labels }: Group, { first, label, names }: CounterList): Generator<Sample> {
   for (const row of rows) {
+    // A row that has counted nothing has no sample, after which a reader could pause.
+    if (row.totals.counter(0) === 0) continue;
+    const counters = row.totals.counters(first, names.length);
     const common = labels(row);
     for (const [at, name] of names.entries()) {
-      const value = row.totals.counter(first + at);
+      const value = counters[at]!;
       if (value > 0) yield { labels: { ...common, [label]: name.toLowerCase() }, value, createdAt: row.totals.createdAt };
     }
   }

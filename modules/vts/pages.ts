@@ -43,47 +43,57 @@ export interface Page {
   readonly next?: string;
 }
 
-/** Rows of a page: their distributions are summed up within a few milliseconds. */
+/** Rows of a page. */
 const PAGE = 100;
+/** Rows whose figures are summed up before others run, and rows that are sorted. */
+const PIECE = 20;
+const SORTED = 1000;
 /** Listings under way, of which the oldest goes for another one. */
 const MOST = 16;
 
 interface Listing {
-  readonly rows: readonly NamedRow[];
+  readonly rows: MergedRows;
+  readonly isWhole: boolean;
   readonly scrape: Scrape;
-  next: number;
 }
 
-/** Listings of rows, page by page, so that none of them keeps the main thread long. */
+/** Listings of rows, page by page and each of them in pieces, so that none keeps the main thread long. */
 export class Pages {
   readonly #listings = new Map<string, Listing>();
   #number = 0;
 
+  /** @param pause called after each piece */
   constructor(
-    private readonly collector: Collector,
-    private readonly rates: Rates,
+    private readonly collector: Pick<Collector, 'list' | 'scrape'>,
+    private readonly rates: Pick<Rates, 'of'>,
+    private readonly pause: () => Promise<unknown>,
   ) {}
 
   /** @returns undefined if the listing is not known any more */
-  page({ next, ...selection }: PageCall): Page | undefined {
-    const id = next ?? this.#begin(selection);
+  async page({ next, ...selection }: PageCall): Promise<Page | undefined> {
+    const id = next ?? (await this.#begin(selection));
     const listing = this.#listings.get(id);
     if (listing === undefined) return undefined;
-    const rows = listing.rows.slice(listing.next, listing.next + PAGE).map((row) => this.#shown(row));
-    listing.next += PAGE;
-    if (listing.next < listing.rows.length) return { rows, next: id };
+    const rows: ShownRow[] = [];
+    for (const row of listing.rows.take(PAGE)) {
+      if (rows.length > 0 && rows.length % PIECE === 0) await this.pause();
+      rows.push(this.#shown(row));
+    }
+    if (listing.rows.left > 0) return { rows, next: id };
     this.#listings.delete(id);
     // Only a reader of all rows has seen what ended.
-    if (selection.group === undefined && listing.rows.length === listing.scrape.rows.length) listing.scrape.done();
+    if (listing.isWhole) listing.scrape.done();
     return { rows };
   }
 
-  #begin(selection: Selection): string {
+  async #begin(selection: Selection): Promise<string> {
+    await this.collector.list(this.pause);
     const scrape = this.collector.scrape();
+    const rows = await sorted(scrape.rows, selection, this.pause);
     const id = String(++this.#number);
     const [oldest] = this.#listings.keys();
     if (oldest !== undefined && this.#listings.size >= MOST) this.#listings.delete(oldest);
-    this.#listings.set(id, { rows: selected(scrape.rows, selection), scrape, next: 0 });
+    this.#listings.set(id, { rows, isWhole: rows.left === scrape.rows.length, scrape });
     return id;
   }
 
@@ -99,17 +109,63 @@ export class Pages {
   }
 }
 
-/** Rows of a selection, by section, name and part. */
+/** Rows of a selection, in their order. */
 export function selected(rows: readonly NamedRow[], { group, name }: Selection): NamedRow[] {
-  const order = Object.keys(SECTIONS);
-  const placed = rows
-    .filter((row) => (group === undefined || sectionOf(row.kind) === group) && (name === undefined || row.name === name))
-    .map((row) => ({ row, place: order.indexOf(sectionOf(row.kind)) }));
-  placed.sort((a, b) => a.place - b.place || compare(a.row.name, b.row.name) || compare(a.row.part, b.row.part));
-  return placed.map(({ row }) => row);
+  return rows.filter((row) => (group === undefined || sectionOf(row.kind) === group) && (name === undefined || row.name === name));
 }
 
-const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
+/** Rows of a selection by section, name and part. */
+async function sorted(rows: readonly NamedRow[], selection: Selection, pause: () => Promise<unknown>): Promise<MergedRows> {
+  const runs: (readonly PlacedRow[])[] = [];
+  for (let at = 0; at < rows.length; at += SORTED) {
+    if (at > 0) await pause();
+    const run = selected(rows.slice(at, at + SORTED), selection).map((row) => ({ row, place: ORDER.indexOf(sectionOf(row.kind)) }));
+    if (run.length > 0) runs.push(run.sort(compare));
+  }
+  return new MergedRows(runs);
+}
 
+interface PlacedRow {
+  readonly row: NamedRow;
+  /** Of its section. */
+  readonly place: number;
+}
+
+/** Sorted runs of rows, merged as they are read. */
+class MergedRows {
+  readonly #next: number[];
+  left: number;
+
+  constructor(private readonly runs: readonly (readonly PlacedRow[])[]) {
+    this.#next = runs.map(() => 0);
+    this.left = runs.reduce((sum, { length }) => sum + length, 0);
+  }
+
+  take(count: number): NamedRow[] {
+    const rows: NamedRow[] = [];
+    while (this.left > 0 && rows.length < count) rows.push(this.#takeOne());
+    return rows;
+  }
+
+  #takeOne(): NamedRow {
+    let [least, from] = [undefined as PlacedRow | undefined, 0];
+    for (const [run, rows] of this.runs.entries()) {
+      const head = rows[this.#next[run]!];
+      if (head === undefined || (least !== undefined && compare(least, head) <= 0)) continue;
+      least = head;
+      from = run;
+    }
+    this.#next[from]!++;
+    this.left--;
+    return least!.row;
+  }
+}
+
+function compare(one: PlacedRow, other: PlacedRow): number {
+  return one.place - other.place || compareTexts(one.row.name, other.row.name) || compareTexts(one.row.part, other.row.part);
+}
+const compareTexts = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
+
+const ORDER = Object.keys(SECTIONS);
 const SECTION_OF = new Map(Object.entries(SECTIONS).flatMap(([section, kinds]) => kinds.map((kind) => [kind, section] as const)));
 const sectionOf = (kind: RowKind): string => SECTION_OF.get(kind) ?? '';

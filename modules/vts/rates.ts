@@ -28,7 +28,7 @@ class Samples {
     const before = this.#count === 0 ? 0 : this.#fine[((this.#count - 1) % FINE) * WIDTH + 1];
     const place = (this.#count % FINE) * WIDTH;
     this.#fine[place] = now;
-    for (let figure = 0; figure < FIGURES.length; figure++) this.#fine[place + 1 + figure] = totals.counter(figure);
+    this.#fine.set(totals.counters(0, FIGURES.length), place + 1);
     this.#keep(place);
     return before !== this.#fine[place + 1];
   }
@@ -137,4 +137,4 @@ export class Rates {
 }
 
 /** Rows that are sampled before others run. */
-const PIECE = 1000;
+const PIECE = 250;

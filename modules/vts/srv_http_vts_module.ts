@@ -27,6 +27,8 @@ import { StatisticsMemory, StatisticsTables } from './tables.js';
 const NAME = 'srv_http_vts_module';
 /** How often a worker releases rows that the main thread has ended, and how often rates are measured. Milliseconds. */
 const TRIM = 2000;
+/** Rows that are set to zero before others run. */
+const RESET = 50;
 
 /** Statistics of servers, locations, upstreams and groups of requests, with distributions of times and with rates (nginx-module-vts). */
 @httpModule({ name: NAME, api: '1.2', plane: 'data', directives, provides: [StatisticsMemory] })
@@ -54,13 +56,13 @@ export class HttpStatistics extends StatisticsMemory implements HttpModule {
     super();
     this.#tables = new StatisticsTables(zones, zones.own('figures', OWN_SIZE));
     this.#collector = new Collector(this.#tables, upstreams, streamUpstreams, (work) => tasks.run(work));
-    this.#pages = new Pages(this.#collector, this.#rates);
+    this.#pages = new Pages(this.#collector, this.#rates, setImmediate);
   }
 
   start(role: string): void {
     if (role !== 'worker') this.families.provide(() => collectFamilies(this.#collector));
     if (role === 'worker') this.tasks.every(TRIM, () => this.#trim());
-    else this.tasks.every(INTERVAL, () => this.#rates.sample(this.#collector.rows, Date.now(), setImmediate));
+    else this.tasks.every(INTERVAL, () => this.#sample());
   }
 
   own(scope: MetricScope): FigureTable {
@@ -100,7 +102,7 @@ export class HttpStatistics extends StatisticsMemory implements HttpModule {
 
   /** @returns undefined if the listing is not known any more */
   @action('vts.page')
-  page(call: PageCall): Page | undefined {
+  page(call: PageCall): Promise<Page | undefined> {
     return this.#pages.page(call);
   }
 
@@ -118,14 +120,20 @@ export class HttpStatistics extends StatisticsMemory implements HttpModule {
 
   /** @returns how many rows were set to zero */
   @action('vts.reset')
-  reset(selection: Selection, { dryRun }: ActionContext): number {
+  async reset(selection: Selection, { dryRun }: ActionContext): Promise<number> {
     const rows = selected(this.#collector.rows, selection);
     if (dryRun) return rows.length;
-    for (const { totals } of rows) {
+    for (const [at, { totals }] of rows.entries()) {
+      if (at > 0 && at % RESET === 0) await setImmediate();
       totals.reset();
       this.#rates.clear(totals);
     }
     return rows.length;
+  }
+
+  async #sample(): Promise<void> {
+    await this.#collector.list(setImmediate);
+    await this.#rates.sample(this.#collector.rows, Date.now(), setImmediate);
   }
 
   #tableOf(scope: HttpStatisticsScope): FigureTable | undefined {

@@ -6,11 +6,14 @@ import {
   CLASSES,
   CODES,
   Http,
+  HTTP_SHAPE,
   LIMITS,
   Main,
+  MEMBER_SHAPE,
   METHODS,
   PROTOCOLS,
   Stream,
+  STREAM_SHAPE,
   Time,
   type RowKind,
 } from './layout.js';
@@ -49,35 +52,37 @@ export function viewOf(kind: RowKind, totals: FigureTotals): RowView {
 }
 
 function requestsView(kind: RowKind, totals: FigureTotals): RowView {
-  const counter = (at: number): number => totals.counter(at);
+  const counters = totals.counters(0, HTTP_SHAPE.counters);
+  const counter = (at: number): number => counters[at]!;
   return {
     requests: counter(Http.Requests),
     ...(kind === 'server' && { active: totals.gauge(0) }),
-    responses: responsesView(totals, Http.Statuses),
+    responses: responsesView(counters, Http.Statuses),
     discarded: counter(Http.Discarded),
     aborted: counter(Http.Aborted),
     received: counter(Http.Received),
     sent: counter(Http.Sent),
-    methods: present(totals, Http.Methods, METHODS),
-    protocols: present(totals, Http.Protocols, PROTOCOLS),
+    methods: present(counters, Http.Methods, METHODS),
+    protocols: present(counters, Http.Protocols, PROTOCOLS),
     tls: counter(Http.Tls),
     upgrades: counter(Http.Upgrades),
     retries: counter(Http.Retries),
     cache: present(
-      totals,
+      counters,
       Http.Cache,
       CACHE_STATUSES.map((status) => status.toLowerCase()),
     ),
-    limits: present(totals, Http.Limits, LIMITS),
+    limits: present(counters, Http.Limits, LIMITS),
     times: timesView(totals.distribution(0)),
   };
 }
 
 function attemptsView(totals: FigureTotals): RowView {
-  const counter = (at: number): number => totals.counter(at);
+  const counters = totals.counters(0, MEMBER_SHAPE.counters);
+  const counter = (at: number): number => counters[at]!;
   return {
     attempts: counter(AttemptFigure.Attempts),
-    responses: responsesView(totals, AttemptFigure.Statuses),
+    responses: responsesView(counters, AttemptFigure.Statuses),
     failures: counter(AttemptFigure.Errors),
     timeouts: counter(AttemptFigure.TimedOut),
     retries: counter(AttemptFigure.Retries),
@@ -101,11 +106,12 @@ function upstreamView(totals: FigureTotals): RowView {
 }
 
 function sessionsView(totals: FigureTotals): RowView {
-  const counter = (at: number): number => totals.counter(at);
+  const counters = totals.counters(0, STREAM_SHAPE.counters);
+  const counter = (at: number): number => counters[at]!;
   return {
     sessions: counter(Stream.Sessions),
     active: totals.gauge(0),
-    responses: responsesView(totals, Stream.Statuses),
+    responses: responsesView(counters, Stream.Statuses),
     received: counter(Stream.Received),
     sent: counter(Stream.Sent),
     tls: counter(Stream.Tls),
@@ -117,11 +123,11 @@ function sessionsView(totals: FigureTotals): RowView {
 }
 
 /** Responses by class, and by status. */
-export function responsesView(totals: FigureTotals, first: number): ResponsesView {
-  const classes = CLASSES.map((_, at) => totals.counter(first + CODES.length + at));
+function responsesView(counters: Float64Array, first: number): ResponsesView {
+  const classes = CLASSES.map((_, at) => counters[first + CODES.length + at]!);
   const codes: Record<string, number> = {};
   for (const [at, code] of CODES.entries()) {
-    const count = totals.counter(first + at);
+    const count = counters[first + at]!;
     if (count === 0) continue;
     codes[code] = count;
     classes[Math.floor(code / 100) - 1]! += count;
@@ -130,17 +136,17 @@ export function responsesView(totals: FigureTotals, first: number): ResponsesVie
   return { '1xx': one, '2xx': two, '3xx': three, '4xx': four, '5xx': five, codes };
 }
 
-export function timesView(times: Distribution): TimesView {
+function timesView(times: Distribution): TimesView {
   const { count, sum, mean } = times;
   const [p50, p90, p99, p999] = [0.5, 0.9, 0.99, 0.999].map((share) => times.quantile(share)) as [number, number, number, number];
   return { count, sum, mean, p50, p90, p99, p999 };
 }
 
 /** Counters beside each other by their names, where they are not zero. */
-function present(totals: FigureTotals, first: number, names: readonly string[]): Numbers {
+function present(counters: Float64Array, first: number, names: readonly string[]): Numbers {
   const found: Record<string, number> = {};
   for (const [at, name] of names.entries()) {
-    const count = totals.counter(first + at);
+    const count = counters[first + at]!;
     if (count > 0) found[name] = count;
   }
   return found;

@@ -147,8 +147,11 @@ test('many rows are listed in pieces, in their order', (t) => {
   const { master, one } = stage(16 * 1024 * 1024);
   const all = Array.from({ length: 5000 }, (_, index) => `row ${index}`);
   for (const key of all) one.row(key, SHAPE);
-  t.true(master.totals().length < 5000);
-  master.totals();
+  for (let [before, now] = [-1, 0]; now > before;) {
+    before = now;
+    now = master.totals().length;
+    t.true(now - before <= 1000);
+  }
   t.deepEqual(keys(master), all);
 });
 
