@@ -11,7 +11,7 @@ quick=0
 if [ "${1:-}" = --quick ]; then quick=1 && shift; fi
 
 # Programs that some tests talk to or compare with, each with the Debian package that has it. Tests that lack theirs are skipped.
-programs=(redis-server:redis-server nginx:nginx-light haproxy:haproxy wrk:wrk mosquitto_sub:mosquitto-clients mypy:mypy php-fpm8.2:php8.2-fpm chromium:chromium tesseract:tesseract-ocr)
+programs=(redis-server:redis-server nginx:nginx-light haproxy:haproxy wrk:wrk mosquitto_sub:mosquitto-clients mypy:mypy php-fpm8.2:php8.2-fpm chromium:chromium tesseract:tesseract-ocr prometheus:prometheus promtool:prometheus)
 
 missing_packages() {
   local entry

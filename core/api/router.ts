@@ -191,6 +191,7 @@ export class ControlRouter extends ApiRoutes {
       ifNoneMatch: call.header('if-none-match'),
       requestId: call.requestId,
       lastEventId: call.header('last-event-id'),
+      accept: call.header('accept'),
       actor: call.caller.actor,
       access: call.caller.access,
       message,

@@ -165,6 +165,8 @@ export interface Call<S extends RouteSchemas = RouteSchemas> extends Preconditio
   readonly requestId: string;
   /** `Last-Event-ID`: where a client of server-sent events goes on. */
   readonly lastEventId?: string | undefined;
+  /** `Accept`: for a route with responses of several types. */
+  readonly accept?: string | undefined;
   /** The caller, for the history. */
   readonly actor: string;
   /** Access of the caller, for clients that want to know it beforehand. */

@@ -17,6 +17,8 @@ interface FamilyHead {
   readonly help: string;
   /** Unit in which it is shown. Values are milliseconds for `seconds`, and bytes for `bytes`. Absent: a number of something. */
   readonly unit?: 'seconds' | 'bytes';
+  /** One for each of many things, such as members: distributions are shown with fewer buckets. */
+  readonly isNumerous?: boolean;
 }
 
 /**

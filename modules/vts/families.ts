@@ -189,7 +189,8 @@ function* sessionFamilies(group: Group, rows: readonly NamedRow[]): Generator<Fi
 }
 
 function timeFamily(name: string, help: string, rows: readonly NamedRow[], group: Group, distribution: number): FigureFamily {
-  return { name, help, unit: 'seconds', kind: 'distribution', samples: distributionSamples(rows, group, distribution) };
+  const isNumerous = group.kinds.some((kind) => kind.endsWith('member'));
+  return { name, help, unit: 'seconds', kind: 'distribution', isNumerous, samples: distributionSamples(rows, group, distribution) };
 }
 
 function* counterSamples(rows: readonly NamedRow[], { labels }: Group, counter: number): Generator<Sample> {
