@@ -151,6 +151,7 @@ export const ERROR_CODES = {
     meaning: 'No response is stored with this key.',
     remedy: 'The key is what `proxy_cache_key` says; the default is `$scheme$proxy_host` and the URI that members get.',
   },
+  WorkerNotFound: { status: 404, meaning: 'There is no worker with this number.', remedy: 'GET /v1/workers.' },
   KeyNotFound: { status: 404, meaning: 'The key-value store does not have this key.', remedy: 'GET the list of keys.' },
   MethodNotAllowed: {
     status: 405,
@@ -162,6 +163,7 @@ export const ERROR_CODES = {
     meaning: 'The request did not arrive in time.',
     remedy: 'Send the whole request without a pause (`client_header_timeout`, `client_body_timeout`).',
   },
+  ProfileRunning: { status: 409, meaning: 'The worker is being profiled already.', remedy: 'Wait until the other profile is complete.' },
   EntryExists: { status: 409, meaning: 'The entry already exists.', remedy: 'Change the existing entry, which `details` names.' },
   LocationStatic: {
     status: 409,
@@ -280,6 +282,11 @@ export const ERROR_CODES = {
     status: 503,
     meaning: 'As many clients follow the events, or the logs, as the control plane allows.',
     remedy: 'Close streams that are not needed, or read the events from the bus.',
+  },
+  WorkerUnavailable: {
+    status: 503,
+    meaning: 'The worker has not replied in time, or has ended meanwhile.',
+    remedy: 'GET /v1/workers: a worker that hangs is replaced; try again.',
   },
   AccessUnavailable: {
     status: 503,

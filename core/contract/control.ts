@@ -64,6 +64,11 @@ export interface RouteSchemas {
   readonly dryRun?: boolean;
   /** Where a call names the upstream that it is about: tokens for this upstream alone may be used for it. Absent: it is not about one. */
   readonly upstream?: { readonly in: 'path' | 'body'; readonly name: string };
+  /**
+   * A scope that it needs instead of `read` or `write`, which do not include it: for what shows or costs more than any other call. `profile`:
+   * state of the process, with contents of its memory.
+   */
+  readonly scope?: 'profile';
   /** It carries other calls, each of which is checked: a token needs no more than some scope of `read` or `write` for it. */
   readonly carriesCalls?: boolean;
   /** It returns nothing but what every caller may know: a token with any scope may be used for it. */

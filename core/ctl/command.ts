@@ -46,6 +46,8 @@ export interface CommandCall {
   readonly query?: Readonly<Record<string, string | readonly string[]>>;
   /** Sent as JSON; a string is sent as it is. */
   readonly body?: unknown;
+  /** Milliseconds that the server takes for it, beyond the time limit of a response. */
+  readonly takes?: number;
 }
 
 export interface Command {
@@ -66,6 +68,8 @@ export interface Command {
   readonly showsDiff?: true;
   /** The response is a stream of events. */
   readonly follows?: true;
+  /** The name of the file that the response is stored in, readable by its owner alone; it must not exist. Instead of {@link show}. */
+  readonly file?: (args: Arguments) => string;
   /** One event of it for people: lines. Absent: time, type and facts. @param data JSON */
   readonly line?: (data: string) => readonly string[];
 }

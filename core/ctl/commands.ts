@@ -11,6 +11,7 @@ import { MEMBERS, STATUS } from './commands/members.js';
 import { OBSERVE } from './commands/observe.js';
 import { SERVERS } from './commands/servers.js';
 import { UPSTREAMS } from './commands/upstreams.js';
+import { WORKERS } from './commands/workers.js';
 
 /** Every command that calls the API, in the order of the help. */
 export const COMMANDS: readonly Command[] = [
@@ -28,4 +29,5 @@ export const COMMANDS: readonly Command[] = [
   ...CONFIGURATION,
   ...CLUSTER,
   ...OBSERVE,
+  ...WORKERS,
 ];

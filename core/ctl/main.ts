@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { ApiClient, type SentRequest, type ReceivedResponse } from './api-client.js';
 import { parseArguments, type ParsedArguments } from './arguments.js';
 import type { CommandCall, Command } from './command.js';
@@ -57,8 +58,10 @@ function ownCommand(first: string | undefined, others: readonly string[], wantsH
 }
 
 async function call(command: Command, args: ParsedArguments, surroundings: CommandEnvironment): Promise<number> {
-  const client = new ApiClient(readSettings(args, surroundings.env));
-  const request = requestOf(command.call(args, readText), args);
+  const settings = readSettings(args, surroundings.env);
+  const commandCall = command.call(args, readText);
+  const client = new ApiClient({ ...settings, timeoutMs: settings.timeoutMs + (commandCall.takes ?? 0) });
+  const request = requestOf(commandCall, args);
   const print = (lines: readonly string[]): void => surroundings.stdout(lines.map((line) => `${line}\n`).join(''));
   const isJson = args.flag('json');
   if (command.follows) {
@@ -74,12 +77,26 @@ async function call(command: Command, args: ParsedArguments, surroundings: Comma
     print([String(response.headers['etag'] ?? '')]);
     return EXIT.done;
   }
+  if (command.file !== undefined) {
+    print([storeResponse(command.file(args), response.body)]);
+    return EXIT.done;
+  }
   const body = await wholeList(client, args, response);
   const difference = command.showsDiff || args.flag('dry-run') ? (body as { diff?: readonly string[] } | undefined)?.diff : undefined;
   if (isJson) print(body === undefined ? [] : [typeof body === 'string' ? body.replace(/\n$/, '') : JSON.stringify(body, undefined, 2)]);
   else if (difference !== undefined) print(diffLines(difference, surroundings.color));
   else print(command.show(body, args));
   return args.flag('exit-code') && (difference?.length ?? 0) > 0 ? EXIT.different : EXIT.done;
+}
+
+/** @returns a line about it @throws Failure if the file exists, or cannot be written */
+function storeResponse(file: string, body: string): string {
+  try {
+    writeFileSync(file, body, { mode: 0o600, flag: 'wx' });
+  } catch (error) {
+    throw new CommandFailure(EXIT.usage, `cannot write ${file}: ${(error as Error).message}`);
+  }
+  return `${file}  ${Buffer.byteLength(body)} bytes`;
 }
 
 function requestOf({ method, path, query = {}, body }: CommandCall, args: ParsedArguments): SentRequest {

@@ -10,6 +10,7 @@ const KEYS = [
   'check',
   'query',
   'upstream',
+  'scope',
   'responses',
   'creates',
   'headers',
@@ -85,6 +86,7 @@ function* declarationErrors({ verb, path, schemas }: RouteDeclaration): Manifest
     const value = (schemas as Readonly<Record<string, unknown>>)[flag];
     if (value !== undefined && typeof value !== 'boolean') yield new ManifestError(`"${flag}" must be true or false`);
   }
+  if (!['undefined', 'profile'].includes(String(schemas['scope']))) yield new ManifestError('"scope" must be "profile"');
   yield* upstreamErrors(path, schemas);
   yield* responsesErrors(responses);
   yield* listErrors('headers', headers, headerError);

@@ -144,7 +144,7 @@ test('errors in the file of tokens are reported at their lines, without what may
     '6: token "c": no scopes',
     '7: token "d": invalid scope "reed"',
     '8: invalid expiry "expires=tomorrow"',
-    '9: token "f": scope "module:kv" must follow "read" or "write"',
+    '9: token "f": scope "module:kv" must follow "read", "write" or "profile"',
     '10: invalid token name """',
   ]);
   t.deepEqual(errorsOf(''), []);

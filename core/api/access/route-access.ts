@@ -16,6 +16,7 @@ export function assertMayUse({ caller, method }: Checked, { key, params }: Match
     method,
     key,
     isWrite: isWrite(route),
+    scope: route?.schemas.scope,
     upstream: named?.in === 'path' ? params[named.name] : undefined,
     isUpstreamInBody: named?.in === 'body',
     isCommon: isCommon(route),
@@ -34,7 +35,8 @@ export function assertMayApply(
 ): void {
   const named = route.schemas.upstream;
   const upstream = named && (named.in === 'path' ? params[named.name] : textOf(body, named.name));
-  caller.assertMayApply({ key, isWrite: isWrite(route), upstream, isCommon: isCommon(route), isDryRun: dryRun });
+  const { scope } = route.schemas;
+  caller.assertMayApply({ key, isWrite: isWrite(route), scope, upstream, isCommon: isCommon(route), isDryRun: dryRun });
 }
 
 function isCommon(route: Route | undefined): boolean {

@@ -1,0 +1,88 @@
+import { DATA_PLANE_ERRORS, route, type Call, type Reply } from '../../core/contract/control.js';
+import { DataPlane } from '../../core/contract/data-plane.js';
+import { controlModule } from '../../core/contract/manifest.js';
+import { Type } from '../../core/contract/schema.js';
+import type { WorkersView } from './workers-view.js';
+
+const milliseconds = Type.Number({ minimum: 0, description: 'Milliseconds.' });
+const bytes = Type.Integer({ minimum: 0, description: 'Bytes.' });
+const count = Type.Integer({ minimum: 0 });
+const vitals = {
+  uptime: Type.Number({ description: 'Seconds since the thread has started, or the module in it.' }),
+  loop_delay: Type.Object(
+    { mean: milliseconds, p50: milliseconds, p99: milliseconds, max: milliseconds },
+    { description: 'How late timers were in the last whole window of 10 seconds.' },
+  ),
+  utilization: Type.Number({ description: 'Share of the same time in which the event loop was busy, 0 to 1.' }),
+  gc: Type.Object(
+    { count, time: milliseconds, max: milliseconds },
+    { description: 'Garbage collections: their number, the sum of their pauses, and the longest pause in the last 10 to 20 seconds.' },
+  ),
+  memory: Type.Object({ heap_used: bytes, heap_total: bytes, heap_limit: bytes, external: bytes, array_buffers: bytes }),
+};
+
+const view = {
+  summary: 'Read the state of the worker threads',
+  responses: {
+    200: Type.Object(
+      {
+        process: Type.Object({
+          pid: Type.Integer(),
+          uptime: Type.Number({ description: 'Seconds.' }),
+          rss: bytes,
+          descriptors: Type.Optional(Type.Object({ open: count, limit: Type.Integer({ description: '0: unlimited.' }) })),
+          restarts: count,
+          reloads: count,
+        }),
+        main: Type.Object(vitals),
+        workers: Type.Array(
+          Type.Object({
+            worker: count,
+            responding: Type.Boolean({
+              description: 'False: the worker has not replied within half a second; its other figures are absent.',
+            }),
+            connections: Type.Object({ active: count, reading: count, writing: count, accepted: count }),
+            requests: count,
+            ...Object.fromEntries(Object.entries(vitals).map(([name, schema]) => [name, Type.Optional(schema)])),
+          }),
+        ),
+      },
+      { title: 'Workers' },
+    ),
+  },
+  errors: DATA_PLANE_ERRORS,
+} as const;
+
+const profile = {
+  summary: 'Make a CPU profile of a worker',
+  scope: 'profile',
+  query: Type.Object({
+    seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 60, default: 10, description: 'How long the worker is profiled.' })),
+  }),
+  responses: { 200: Type.Unsafe<unknown>({ type: 'object', title: 'CpuProfile', additionalProperties: true }) },
+  errors: [...DATA_PLANE_ERRORS, 'WorkerNotFound', 'ProfileRunning', 'WorkerUnavailable'],
+} as const;
+
+/** The worker threads by API: `/v1/workers`. */
+@controlModule({ name: 'srv_workers_api_module', api: '1.2', key: 'workers', dataModule: 'srv_workers_module' })
+export class WorkersApi {
+  constructor(private readonly dataPlane: DataPlane) {}
+
+  @route('GET', '', view)
+  async view(call: Call<typeof view>): Promise<Reply> {
+    return { status: 200, body: await this.dataPlane.call<WorkersView>('workers.view', {}, call) };
+  }
+
+  @route('POST', '/:worker/profile', profile)
+  async profile(call: Call<typeof profile>): Promise<Reply> {
+    const { seconds = 10 } = call.query;
+    const worker = /^\d{1,4}$/.test(call.params['worker'] ?? '') ? Number(call.params['worker']) : -1;
+    const text = await this.dataPlane.call<string>('workers.profile', { worker, seconds }, call);
+    return {
+      status: 200,
+      body: text,
+      type: 'application/json',
+      headers: { 'Content-Disposition': `attachment; filename="worker-${worker}.cpuprofile"` },
+    };
+  }
+}
