@@ -87,6 +87,7 @@ export function fakeAttempt(attempt: Partial<MemberAttempt> = {}): MemberAttempt
     number: 1,
     upstream: 'upstream',
     address: '127.0.0.1:80',
+    url: 'http://127.0.0.1:80/',
     isReused: false,
     status: 0,
     failure: '',

@@ -15,6 +15,8 @@ export interface MemberAttempt {
   readonly upstream: string;
   /** Of the member: `10.0.0.1:80`, `unix:/path`. */
   readonly address: string;
+  /** URL of the request to the member: `http://10.0.0.1:80/path?query`. Empty: nothing was sent yet, or it is a tunnel or a session. */
+  readonly url: string;
   /** The connection was kept from an earlier request. False until `connected`. */
   readonly isReused: boolean;
   /**

@@ -48,6 +48,7 @@ export class Attempt implements AttemptFacts, MemberAttempt {
   #sent = 0;
   #received = 0;
   #headLength = 0;
+  #route: MemberRoute | undefined = undefined;
   readonly #clock: Clock;
   readonly #startedAt: number;
   /** The response has come to its end. */
@@ -75,6 +76,13 @@ export class Attempt implements AttemptFacts, MemberAttempt {
 
   get upstream(): string {
     return this.group.name;
+  }
+
+  get url(): string {
+    const { head } = this;
+    if (head === undefined || this.#route === undefined || head.method === 'CONNECT') return '';
+    const { shownScheme, scheme } = this.#route.plan;
+    return `${shownScheme ?? scheme}://${this.address}${head.target}`;
   }
 
   get elapsed(): number {
@@ -107,6 +115,7 @@ export class Attempt implements AttemptFacts, MemberAttempt {
     const { plan, headLimits } = route;
     const { request } = exchange;
     this.requestSent = false;
+    this.#route = route;
     const bodyRead = readSizeFor(request, plan.buffering);
     const target: MemberTarget = {
       context: request.context,

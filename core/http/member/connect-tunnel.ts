@@ -26,6 +26,7 @@ class TunnelAttempt implements AttemptFacts, MemberAttempt, PeerUser {
   readonly address: string;
   readonly connection: PeerConnection;
   readonly first = false;
+  readonly url = '';
   readonly isReused = false;
   readonly queueTime = -1;
   headerTime = -1;

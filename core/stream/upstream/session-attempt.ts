@@ -16,6 +16,7 @@ export const TIMED_OUT = 504;
 export class SessionAttempt implements SessionAttemptFacts, MemberAttempt {
   /** Address of the member; the upstream's name where there was none to ask. */
   readonly address: string;
+  readonly url = '';
   readonly isReused = false;
   readonly queueTime = -1;
   status = 0;
