@@ -21,7 +21,7 @@ const WORKER = 'core/worker/main.js';
 /** Files that the worker's entry loads. */
 const WORKER_CODE = 'core/worker/serve.js';
 const STANDARD_EXPORTS = 'core/kernel/standard-exports';
-const THREADS = [WORKER, 'core/kernel/loop-guard-thread.js', 'modules/auth_basic/hash-thread.js'];
+const THREADS = [WORKER, 'core/kernel/loop-guard-thread.js', 'modules/auth_basic/hash-thread.js', 'modules/telemetry/export-thread.js'];
 /** Path of each module by its name. */
 const MODULES = new Map(Array.from(findInstallation().modules, ([name, file]) => [name, relative(DIST, file)]));
 /** Small processes of root's, and the loader of scripts: they share nothing with the others, whose files are large. */

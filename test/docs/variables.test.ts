@@ -4,15 +4,17 @@ import { allModules, type DocumentedModule } from '../../tools/docs/all-modules.
 import type { Variables } from '../../core/config/variables.js';
 import { defineCoreVariables } from '../../core/http/core-variables.js';
 import { HttpVariables } from '../../core/http/site/variables.js';
-import { Channels } from '../../core/contract/channels.js';
 import { isModuleService } from '../../core/kernel/module-services.js';
 import { Services, wantedServices } from '../../core/kernel/services.js';
 import type { HttpModule } from '../../core/contract/manifest.js';
 import type { Getter, GetterFamily } from '../../core/contract/template.js';
 import { defineStreamVariables } from '../../core/stream/core-variables.js';
 import { StreamVariables } from '../../core/stream/site/variables.js';
+import { Channels } from '../../core/contract/channels.js';
+import { Metrics } from '../../core/contract/metrics.js';
 import { Zones } from '../../core/contract/zones.js';
 import { FakeChannels } from '../../testing/channels.js';
+import { fakeMetrics } from '../../testing/metrics.js';
 import { FakeZones } from '../../testing/zones.js';
 import { readRoot } from './source-files.js';
 
@@ -41,6 +43,7 @@ function defineVariables<R>(variables: Variables<R>, { class: moduleClass, decla
       .map((token) => [token, {}]),
   );
   provided.set(Zones, new FakeZones());
+  provided.set(Metrics, fakeMetrics());
   provided.set(Channels, new FakeChannels().master);
   const instance: HttpModule = new Services().construct(moduleClass, 'a test', provided);
   for (const [name, getter] of Object.entries({ ...declaration.manifest.variables, ...instance.variables }))

@@ -1,0 +1,101 @@
+import { lookup } from 'node:dns/promises';
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { connect, isIP, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { gzipSync } from 'node:zlib';
+import type { ExportSettings } from './export-messages.js';
+
+/** Bytes of a response that are read: a longer one counts as malformed. */
+const LONGEST_RESPONSE = 65_536;
+
+/** Response of a collector. */
+export interface OtlpResponse {
+  readonly status: number;
+  readonly type: string;
+  readonly body: Buffer;
+  readonly retryAfter: string | undefined;
+}
+
+/** Throws if no connection may be made to this address. */
+export type AssertAllowed = (host: string, port: number) => Promise<void>;
+
+/** Calls of one collector, over one connection that is kept. */
+export class OtlpCalls {
+  readonly #agent: HttpAgent;
+  readonly #url: URL;
+  readonly #isSecure: boolean;
+
+  constructor(
+    private readonly settings: ExportSettings,
+    private readonly assertAllowed: AssertAllowed,
+  ) {
+    this.#url = new URL(settings.url);
+    this.#isSecure = this.#url.protocol === 'https:';
+    this.#agent = new (this.#isSecure ? HttpsAgent : HttpAgent)({ keepAlive: true, maxSockets: 1 });
+    // The address is checked between its look-up and the connection.
+    this.#agent.createConnection = (_, created) => {
+      this.#connect().then(
+        (socket) => created?.(null, socket),
+        (error: Error) => created?.(error, undefined as never),
+      );
+      return undefined;
+    };
+  }
+
+  /** @throws Error (rejects) if there was no response in time */
+  async send(payload: Uint8Array): Promise<OtlpResponse> {
+    const { headers, gzip, timeout } = this.settings;
+    const body = gzip ? gzipSync(payload) : payload;
+    const options: RequestOptions = {
+      method: 'POST',
+      agent: this.#agent,
+      headers: {
+        'Content-Type': 'application/x-protobuf',
+        'User-Agent': `srv/${this.settings.version}`,
+        ...(gzip && { 'Content-Encoding': 'gzip' }),
+        ...headers,
+        'Content-Length': body.length,
+      },
+      signal: AbortSignal.timeout(timeout),
+    };
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      const call = (this.#isSecure ? httpsRequest : httpRequest)(this.#url, options, resolve);
+      call.once('error', reject);
+      call.end(body);
+    });
+    return { ...headOf(response), body: await bodyOf(response) };
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  async #connect(): Promise<Socket> {
+    const { hostname } = this.#url;
+    const name = hostname.replace(/^\[|\]$/g, '');
+    const port = Number(this.#url.port || (this.#isSecure ? 443 : 80));
+    const host = isIP(name) === 0 ? (await lookup(name)).address : name;
+    await this.assertAllowed(host, port);
+    const { certificates: ca } = this.settings;
+    return this.#isSecure
+      ? connectTls({ host, port, ...(isIP(name) === 0 && { servername: name }), ...(ca !== undefined && { ca }) })
+      : connect({ host, port });
+  }
+}
+
+function headOf({ statusCode = 0, headers }: IncomingMessage): Omit<OtlpResponse, 'body'> {
+  return { status: statusCode, type: headers['content-type'] ?? '', retryAfter: headers['retry-after'] };
+}
+
+async function bodyOf(response: IncomingMessage): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  for await (const piece of response as AsyncIterable<Buffer>) {
+    length += piece.length;
+    // Leaving the loop closes the connection.
+    if (length > LONGEST_RESPONSE) throw new Error(`the response has more than ${LONGEST_RESPONSE} bytes`);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
