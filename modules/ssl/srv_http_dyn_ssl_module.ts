@@ -1,4 +1,5 @@
 import { DYNAMIC_CERTIFICATE, dynamicCertificate, ServedCertificates, type KeyKind } from '../../core/contract/certificates.js';
+import { Families } from '../../core/contract/families.js';
 import { action, ApiError, assertPreconditions, type ActionContext } from '../../core/contract/control.js';
 import { coreModule } from '../../core/contract/manifest.js';
 import { serverAt } from '../../core/toolkit/server-place.js';
@@ -6,6 +7,7 @@ import { Transactions, type Edit } from '../../core/contract/transactions.js';
 import type { Directive, NewDirective } from '../../core/contract/tree.js';
 import { DONE, type Versioned } from '../../core/contract/versioned.js';
 import { VirtualServers, type VirtualServerView } from '../../core/contract/virtual-servers.js';
+import { CertificateFamilies } from './certificate-families.js';
 import { checkedCertificate, type CertificateInfo } from './certificate-check.js';
 import { CertificateViews, type ShownServerCertificates } from './certificate-view.js';
 
@@ -32,7 +34,14 @@ export class DynamicCertificates {
     private readonly servers: VirtualServers,
     private readonly transactions: Transactions,
     private readonly certificates: ServedCertificates,
+    private readonly families: Families,
   ) {}
+
+  start(role: string): void {
+    if (role === 'worker') return;
+    const expiries = new CertificateFamilies(this.servers, this.certificates);
+    this.families.provide(() => ({ families: expiries.families() }));
+  }
 
   @action('ssl.list')
   list({ after = 0, limit = Infinity }: ListParams): Versioned<readonly ShownServerCertificates[]> {
