@@ -42,13 +42,15 @@ summary{cursor:pointer;padding:.25rem 0}details{border-bottom:1px solid var(--li
 .GET,.POST,.PUT,.PATCH,.DELETE{display:inline-block;font-weight:bold;width:4.5rem}`;
 
 /** Allows this style and nothing else: no script, no image, no frame around the page. */
-export const PAGE_POLICY = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+export function pagePolicy(): string {
+  return [
+    "default-src 'none'",
+    `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
 
 export function apiPage({ info, paths, components: { schemas } }: ApiDocument): string {
   const calls = Object.entries(paths).flatMap(([path, verbs]) =>

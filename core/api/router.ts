@@ -13,7 +13,7 @@ import type { ApiCall, ApiResponse } from './api-call.js';
 import { apiErrors } from './api-error-body.js';
 import { apiLocation } from './api-location.js';
 import { emptyResponse, errorResponse, responseOf, unlessUnwanted } from './api-response.js';
-import { apiPage, PAGE_POLICY, type ApiDocument } from './api-page.js';
+import { apiPage, pagePolicy, type ApiDocument } from './api-page.js';
 import { GatheringDataPlane } from './gathering-data-plane.js';
 import { carriedCall, carryOutTogether } from './joint-calls.js';
 import { openApi } from './openapi.js';
@@ -212,7 +212,7 @@ export class ControlRouter extends ApiRoutes {
     const document = openApi(this.#routes, call.base, this.version);
     if (call.steps?.[1] !== PAGE) return responseOf(call, { status: 200, body: document });
     const body = apiPage(document as unknown as ApiDocument);
-    return responseOf(call, { status: 200, body, type: 'text/html', headers: { 'Content-Security-Policy': PAGE_POLICY } });
+    return responseOf(call, { status: 200, body, type: 'text/html', headers: { 'Content-Security-Policy': pagePolicy() } });
   }
 
   /** OPTIONS returns the methods of the path; any other method is an error. */

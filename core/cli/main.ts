@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { findInstallation } from '../kernel/installation.js';
-import { limitBacktracking } from '../kernel/linear-patterns.js';
 import { exitProcess, forbidExit } from '../kernel/process-exit.js';
 import type { ServerCommand } from './command.js';
 import type { Output } from './explained-configuration.js';
@@ -17,7 +16,6 @@ export default async function main(args: readonly string[]): Promise<void> {
     process.exitCode = await (await import('./token.js')).tokenCommand(others);
     return;
   }
-  limitBacktracking();
   if (isSubcommand(first)) return runSubcommand(first, others);
   const options = understood(() => parseOptions(args));
   if (!options) return;

@@ -3,6 +3,8 @@
  * The command. This file loads nothing but what every version of Node that knows modules can load, so that one which is too old gets a
  * clear error instead of a syntax error somewhere inside.
  */
+import { limitBacktracking } from '../kernel/linear-patterns.js';
+
 const OLDEST_NODE = 24;
 /** Variables of a process that is given sockets (core/parent/activation.ts), or that a parent has started (core/parent/marks.ts). */
 const MARKS = ['LISTEN_FDS', 'SRV_ACTIVATION', 'SRV_PREPARE'];
@@ -20,6 +22,7 @@ if (Number(major) < OLDEST_NODE) {
   const { fileURLToPath } = process.getBuiltinModule('node:url');
   // Stack traces name lines of the sources. A map is read when a stack is printed, not before.
   setSourceMapsSupport(true, { nodeModules: true, generatedCode: true });
+  limitBacktracking();
   const bundled = isBundled();
   if (bundled) {
     // Threads and helper processes inherit it: they share what is compiled already.

@@ -9,7 +9,7 @@ import { ControlRouter } from '../api/router.js';
 import { FIGURES_SIZE } from '../http/request/figures.js';
 import { assemble, type Assembly } from '../kernel/assembly.js';
 import { checkConfiguration, type Configuration } from '../kernel/check-configuration.js';
-import { findInstallation } from '../kernel/installation.js';
+import type { Installation } from '../kernel/installation.js';
 import { Instance } from '../kernel/instance.js';
 import type { ListenOptions } from '../net/listen-options.js';
 import type { ErrorLog } from '../log/error-log.js';
@@ -48,7 +48,7 @@ export class ControlServer extends HelperHost {
     private readonly bus: BusEndpoint,
     private readonly log: ErrorLog,
     private readonly files: AppendedLogFiles,
-    private readonly around: HelperSurroundings,
+    private readonly around: HelperSurroundings & { readonly installation: Installation },
   ) {
     super();
     this.conf = options.conf;
@@ -67,8 +67,9 @@ export class ControlServer extends HelperHost {
   async serve(): Promise<void> {
     const { prefix, conf, errorLog } = this.options;
     const { log, files } = this;
+    const { installation } = this.around;
     this.#dataPlane = new BusDataPlane(new BusClient(this.bus, 'ctrl', log), log);
-    const identity = { role: 'control', worker: -1, installation: findInstallation(), prefix, confFolder: dirname(conf) } as const;
+    const identity = { role: 'control', worker: -1, installation, prefix, confFolder: dirname(conf) } as const;
     const instance = new Instance({ ...identity, log, granted: this.around.granted, validates: true });
     this.#instance = instance;
     const dataPlane = new GatheringDataPlane(this.#dataPlane);

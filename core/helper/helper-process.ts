@@ -55,7 +55,10 @@ export class HelperProcess {
       const loaded = await loadHelperModule(kind, module, this.options.prefix, this.#installation);
       keepPoolSmall();
       const bus = readBusEndpoint(this.options.bus);
-      this.#host = new ControlServer(this.options, bus, this.#log, this.#files, this.around);
+      this.#host = new ControlServer(this.options, bus, this.#log, this.#files, {
+        ...this.around,
+        installation: this.#installation,
+      });
       const services = new Services();
       services.provide(Log, this.#log);
       services.provide(LogFiles, this.#files);

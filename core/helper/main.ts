@@ -1,5 +1,4 @@
 /** Entry of a helper process: a child of the master that runs one helper module until the master goes. */
-import { limitBacktracking } from '../kernel/linear-patterns.js';
 import { exitProcess, forbidExit } from '../kernel/process-exit.js';
 import { HelperProcess } from './helper-process.js';
 import { GrantedFiles } from '../config/granted-files.js';
@@ -17,7 +16,6 @@ process.once('message', (message: ToHelper) => {
 function run(start: HelperStart, rights: HelperRights): void {
   process.title = `srv: helper ${start.kind}`;
   forbidExit();
-  limitBacktracking();
   const announcements = new ListenAnnouncements((listeners) => tell({ kind: 'listens', listeners }));
   const granted = new GrantedFiles(rights.files);
   const sockets = new AskedSockets(

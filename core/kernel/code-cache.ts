@@ -10,7 +10,6 @@ import { cachedDataVersionTag } from 'node:v8';
 import { Script } from 'node:vm';
 import { getEnvironmentData, isMainThread, setEnvironmentData, threadId } from 'node:worker_threads';
 import { crc32 } from 'node:zlib';
-import { limitBacktracking } from './linear-patterns.js';
 
 /** Time that a thread has to start before the code that it uses is kept. */
 const SETTLED_MS = 1500;
@@ -56,8 +55,6 @@ function threadKind(): string {
 }
 
 function share({ path, hash }: BundledScript, folder: string | undefined, kind: string): void {
-  // It changes a flag of V8.
-  limitBacktracking();
   const tag = cachedDataVersionTag();
   const file = folder !== undefined && kind === 'main' ? codeFile(folder, hash, tag, 'worker') : undefined;
   const kept = contentOf(file) ?? contentOf(file && shipped(file, path));

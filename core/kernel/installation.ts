@@ -32,12 +32,13 @@ class FoundInstallation implements Installation {
 function modulesIn(folder: string): ReadonlyMap<string, string> {
   if (!existsSync(folder)) return new Map();
   const features = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  const files = features.flatMap(({ name }) => moduleFilesIn(join(folder, name)));
+  // Hundreds of calls of join() would be compiled by V8, which takes ten milliseconds.
+  const files = features.flatMap(({ name }) => moduleFilesIn(`${folder}/${name}`));
   return new Map(files.map((file) => [basename(file, '.js'), file] as const).toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }
 
 function moduleFilesIn(folder: string): readonly string[] {
-  return readdirSync(folder).flatMap((file) => (MODULE_FILE.test(file) ? [join(folder, file)] : []));
+  return readdirSync(folder).flatMap((file) => (MODULE_FILE.test(file) ? [`${folder}/${file}`] : []));
 }
 
 /** The installation this file belongs to: the nearest folder above it that is a package. */

@@ -5,6 +5,7 @@ import type { Events } from '../contract/events.js';
 import type { Log } from '../contract/log.js';
 import type { ControlListener } from '../net/control-listeners.js';
 import { HangWatch } from './hang-watch.js';
+import { LIMIT_BACKTRACKING } from '../kernel/linear-patterns.js';
 import { HelperAccess } from './helper-access.js';
 import type { MasterParent } from './master-parent.js';
 import type { FromHelper, HelperSocket, HelperStart, ToHelper } from '../helper/helper-start.js';
@@ -99,7 +100,7 @@ export class Helper {
     const child = fork(HELPER_FILE, [this.start.kind], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc', ...inherited.map(({ descriptor }) => descriptor)],
       serialization: 'advanced',
-      execArgv: [...process.execArgv, '--enable-source-maps'],
+      execArgv: [...process.execArgv, LIMIT_BACKTRACKING, '--enable-source-maps'],
     });
     for (const { descriptor } of inherited) closeSync(descriptor);
     this.#child = child;

@@ -46,8 +46,10 @@ export class WorkerSupply {
   start(index: number, place: number): WorkerStart {
     const { options, instance, shared, takesOver } = this.sources;
     const { prefix, source, errorLog, places, parent } = options;
+    const { root, program, version, modules } = instance.options.installation;
     return {
       ...shared,
+      installation: { root, program, version, modules },
       index,
       place,
       prefix,

@@ -1,6 +1,7 @@
 import { accessSync, constants, lstatSync, unlinkSync } from 'node:fs';
 import net from 'node:net';
 import { dirname } from 'node:path';
+import { bindTcp, listenOn } from './listen-at.js';
 import { systemError } from './socket-error.js';
 import type { ListenOptions } from './listen-options.js';
 import { UdpSocket } from './udp/udp-socket.js';
@@ -27,7 +28,7 @@ export async function bindProbe(options: Place, wasOurs = false): Promise<void> 
   const server = net.createServer();
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ host, port, ipv6Only, exclusive: true }, resolve);
+    listenOn(server, bindTcp({ host, port, ipv6Only }, false), undefined, resolve);
   });
   await new Promise<void>((resolve) => {
     server.close(() => resolve());

@@ -4,6 +4,7 @@ import net, { isIPv4, type Server, type Socket } from 'node:net';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { acceptInto, type SocketReads } from './accept.js';
 import { AcceptedConnection } from './accepted-connection.js';
+import { bindTcp, listenOn } from './listen-at.js';
 import type { ListenOptions } from './listen-options.js';
 import type { ReadBuffers } from './buffers.js';
 import type { ConnectionTaker } from './listener-directory.js';
@@ -136,9 +137,9 @@ export class Listener implements PreludeEnd, ConnectionTaker {
           reject(error);
         }
       };
-      if (descriptor !== undefined) listenOn(server, descriptor, backlog, listening);
+      if (descriptor !== undefined) listenOn(server, { fd: descriptor }, backlog, listening);
       else if (socket !== undefined) server.listen({ path: socket }, listening);
-      else server.listen({ host, port, reusePort: shared, ipv6Only, backlog, exclusive: true }, listening);
+      else listenOn(server, bindTcp({ host, port, ipv6Only }, shared), backlog, listening);
     });
   }
 
@@ -306,12 +307,6 @@ export class Listener implements PreludeEnd, ConnectionTaker {
 /** Internals of a server that are used here. */
 interface ServerInside {
   readonly _handle?: { readonly fd?: number; listen?(backlog: number): number } | null;
-}
-
-/** Node.js takes the backlog from its own argument here, which its types do not have. */
-function listenOn(server: Server, descriptor: number, backlog: number, listening: () => void): void {
-  const target = server as unknown as { listen(options: { fd: number }, backlog: number, listening: () => void): void };
-  target.listen({ fd: descriptor }, backlog, listening);
 }
 
 /** Address that all connections of a listener are connected to. Undefined: it differs by socket. */

@@ -5,6 +5,7 @@
 import dgram, { type Socket } from 'node:dgram';
 import net, { isIPv6 } from 'node:net';
 import { getSystemErrorName } from 'node:util';
+import { bindTcp } from '../net/listen-at.js';
 import { datagramHandle } from '../net/udp/datagram-handle.js';
 import { systemError } from '../net/socket-error.js';
 import type { SocketRequest } from '../net/socket-source.js';
@@ -24,25 +25,17 @@ export interface RawSocket {
 }
 
 /** Flags of libuv. */
-const TCP_IPV6_ONLY = 1;
-const TCP_REUSE_PORT = 2;
 const UDP_IPV6_ONLY = 1;
 const UDP_REUSE_PORT = 64;
 
 interface NetInside {
   /** @returns a handle, or the number of an error */
-  _createServerHandle(
-    host: string | null,
-    port: number | null,
-    type: number | null,
-    descriptor?: number,
-    flags?: number,
-  ): RawSocket | number;
+  _createServerHandle(path: string | null, port: number | null, type: number | null, descriptor?: number): RawSocket | number;
 }
 
 /** @throws Error of the system: EADDRINUSE, EACCES … */
 export function bindSocket(request: Pick<SocketRequest, 'host' | 'port' | 'udp' | 'ipv6Only' | 'shared'>): RawSocket {
-  return request.udp ? bindUdp(request) : bindTcp(request);
+  return request.udp ? bindUdp(request) : bound(bindTcp(request, request.shared));
 }
 
 /** A socket that another process has bound. @throws Error of the system */
@@ -56,12 +49,6 @@ export function adoptSocket({ udp, host }: Pick<SocketRequest, 'udp' | 'host'>, 
 /** @throws Error of the system */
 export function bindUnixSocket(path: string): RawSocket {
   return bound((net as unknown as NetInside)._createServerHandle(path, -1, -1));
-}
-
-function bindTcp({ host, port, ipv6Only, shared }: Pick<SocketRequest, 'host' | 'port' | 'ipv6Only' | 'shared'>): RawSocket {
-  const isVersion6 = isIPv6(host);
-  const flags = (isVersion6 && ipv6Only ? TCP_IPV6_ONLY : 0) | (shared ? TCP_REUSE_PORT : 0);
-  return bound((net as unknown as NetInside)._createServerHandle(host, port, isVersion6 ? 6 : 4, undefined, flags));
 }
 
 function bindUdp({ host, port, ipv6Only, shared }: Pick<SocketRequest, 'host' | 'port' | 'ipv6Only' | 'shared'>): RawSocket {

@@ -3,6 +3,7 @@ import type { GracefulEnd } from '../config/change.js';
 import type { FileContents } from '../config/granted-files.js';
 import type { EventMessage } from '../api/event-message.js';
 import type { ToldMessage } from '../kernel/channel-hub.js';
+import type { Installation } from '../kernel/installation.js';
 import type { DirectiveData } from '../config/tree.js';
 import type { EncodedTree } from '../config/tree-codec.js';
 import type { ModuleShare } from '../config/module-share.js';
@@ -13,6 +14,8 @@ import type { FailureData } from './failure.js';
 
 /** Start data of a worker thread. */
 export interface WorkerStart {
+  /** With the modules that the main thread has found. */
+  readonly installation: Installation;
   readonly index: number;
   /** Its place in shared memory. A worker that is replaced keeps its own until it ends. */
   readonly place: number;

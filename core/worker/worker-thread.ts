@@ -4,7 +4,6 @@ import { decodeTree } from '../config/tree-codec.js';
 import { assemble, type Assembly } from '../kernel/assembly.js';
 import type { GracefulEnd, Prepared } from '../config/change.js';
 import { WorkerChannels } from '../kernel/channel-hub.js';
-import { findInstallation } from '../kernel/installation.js';
 import { Instance } from '../kernel/instance.js';
 import type { RetiredModules } from '../kernel/instance-options.js';
 import { moduleCode } from '../kernel/module-code.js';
@@ -50,8 +49,8 @@ export class WorkerThread {
     private readonly files: AppendedLogFiles,
     private readonly signs: LifeSigns,
   ) {
-    const { index, place, prefix, confFolder, errorLog, figures, control, workers, secret, asksForSockets } = start;
-    const identity = { role: 'worker', worker: index, installation: findInstallation(), prefix, confFolder, secret } as const;
+    const { index, place, installation, prefix, confFolder, errorLog, figures, control, workers, secret, asksForSockets } = start;
+    const identity = { role: 'worker', worker: index, installation, prefix, confFolder, secret } as const;
     this.#instance = new Instance({ ...identity, log, validates: false, onCall: signs.call, retire: (modules) => this.#retiring(modules) });
     const events = new WorkerEvents((event) => this.#tell({ kind: 'event', event }));
     const channels = new WorkerChannels((message) => this.#tell({ kind: 'told', message }));

@@ -72,11 +72,17 @@ test.serial('a worker loads what it uses of Node.js, and no more', async (t) => 
   );
   const loaded = new Set((JSON.parse((await get(srv.port('web'), '/')).body) as string[]).map((name) => name.replace('NativeModule ', '')));
   t.true(loaded.has('net'));
-  const rare = ['crypto', 'dns/promises', 'fs/promises', 'http', 'http2', 'sqlite', 'tls', 'v8', 'zlib'];
+  const rare = ['crypto', 'dns/promises', 'fs/promises', 'http', 'http2', 'perf_hooks', 'sqlite', 'tls', 'v8', 'zlib'];
   t.deepEqual(
     rare.filter((name) => loaded.has(name)),
     [],
   );
+});
+
+test.serial('all processes and threads of a server use one compile cache of Node.js, since they have the same flags of V8', async (t) => {
+  // The build has run a server with helpers. Node.js rejects code that was compiled with other flags, and has a folder for each set of flags.
+  const folders = readdirSync(join(await installation(), 'dist/bundle/cache'));
+  t.is(folders.filter((name) => name.startsWith('v')).length, 1, folders.join());
 });
 
 /** True for a file of compiled code whose checksum is right. */
