@@ -89,13 +89,13 @@ export class RedisChangeLog implements CommitLog<ChangeContent, StoreState> {
       if (status !== 'ok') throw this.#notAppended(status, String(about));
       kept();
       if (count >= MOST_CHANGES || bytes >= MOST_BYTES) void this.#save();
-      await this.#replicated();
     } catch (error) {
       if (!(error instanceof RedisFailure)) throw error;
       if (error.kind !== 'lost') throw unavailable(error.message);
       await this.#outcome(marks[0] ?? 0, base, latest);
       kept();
     }
+    await this.#replicated(numbers.at(-1) ?? 0, marks.at(-1) ?? 0);
     return numbers;
   }
 
@@ -245,11 +245,12 @@ export class RedisChangeLog implements CommitLog<ChangeContent, StoreState> {
     throw new ApiError(503, 'StoreUnavailable', text);
   }
 
-  async #replicated(): Promise<void> {
+  async #replicated(number: number, mark: number): Promise<void> {
     const { wait } = this.options.changes();
     if (wait === undefined) return;
     const { replicas, timeout } = wait;
-    const count = await this.#connection.replicated(replicas, timeout).catch(() => 0);
+    const entry = { stream: this.#keys[1], id: `${number}-1`, field: 'm', value: String(mark) };
+    const count = await this.#connection.replicated(replicas, timeout, entry).catch(() => 0);
     if (count >= replicas) return;
     const text = `the change is made, but ${count} of ${replicas} replicas have it after ${timeout} ms: a failover may lose it`;
     throw new ApiError(503, 'StoreUnavailable', text);

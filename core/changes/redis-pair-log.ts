@@ -77,18 +77,20 @@ export class RedisPairLog implements CommitLog<PairEntry, readonly PairData[]> {
       MOST_BYTES,
       content.isExact === true ? 1 : 0,
     ];
+    let made: number;
     try {
       const reply = await this.options.connection.script(APPEND, this.#keys, [...place(base), ...args, sentEntry(content), ...conditions]);
       const [status, number, before] = reply as readonly [string, number, readonly RawEntry[]];
       if (status !== 'ok') throw this.#notAppended(status, String(number));
       this.#keep(number, mark, before, keep);
-      await this.#replicated();
-      return [number];
+      made = number;
     } catch (error) {
       if (!(error instanceof RedisFailure)) throw error;
       if (error.kind !== 'lost') throw unavailable(error.message);
-      return [await this.#outcome(mark, base, latest, keep)];
+      made = await this.#outcome(mark, base, latest, keep);
     }
+    await this.#replicated(made, mark);
+    return [made];
   }
 
   async entries(after: LogVersion): Promise<readonly LogEntry<PairEntry>[] | undefined> {
@@ -226,11 +228,12 @@ export class RedisPairLog implements CommitLog<PairEntry, readonly PairData[]> {
     throw new LogAway('the connection to Redis was lost during the write, which may have been made: read the pair when Redis is back');
   }
 
-  async #replicated(): Promise<void> {
+  async #replicated(number: number, mark: number): Promise<void> {
     const { wait, connection } = this.options;
     if (wait === undefined) return;
     const { replicas, timeout } = wait;
-    const count = await connection.replicated(replicas, timeout).catch(() => 0);
+    const entry = { stream: this.#keys[2], id: `${number}-1`, field: 'm', value: String(mark) };
+    const count = await connection.replicated(replicas, timeout, entry).catch(() => 0);
     if (count < replicas)
       throw new ApiError(
         503,

@@ -30,6 +30,14 @@ export interface RedisEntry {
   readonly fields: readonly string[];
 }
 
+/** An entry of a stream, and the value of one of its fields, by which it differs from others with the same id. */
+export interface RedisEntryMark {
+  readonly stream: string;
+  readonly id: string;
+  readonly field: string;
+  readonly value: string;
+}
+
 /**
  * - `away`: there is no connection; the command was not sent.
  * - `busy`: `max_pending` commands wait for replies; the command was not sent.
@@ -63,10 +71,11 @@ export interface RedisConnection {
   /**
    * Waits until replicas have what was written so far, over a connection of its own.
    * @param timeout milliseconds
+   * @param entry of a stream, which the server has to have: after a failover another one may respond, which lacks what was written
    * @returns how many have it
    * @throws RedisFailure
    */
-  replicated(replicas: number, timeout: number): Promise<number>;
+  replicated(replicas: number, timeout: number, entry?: RedisEntryMark): Promise<number>;
   /**
    * Reads the entries of a stream as they are appended, over a connection of its own.
    * @param position id of the last entry that is known; called whenever the connection is made

@@ -3,6 +3,7 @@ import {
   type RedisArgument,
   type RedisConnection,
   type RedisEntry,
+  type RedisEntryMark,
   type RedisScript,
   type RedisStatus,
 } from '../../core/contract/redis.js';
@@ -81,7 +82,7 @@ export class BlockConnection implements RedisConnection {
     });
   }
 
-  async replicated(replicas: number, timeout: number): Promise<number> {
+  async replicated(replicas: number, timeout: number, entry?: RedisEntryMark): Promise<number> {
     if (this.#settings === undefined) throw this.#isAway();
     if (this.#waiting === undefined) {
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -92,11 +93,14 @@ export class BlockConnection implements RedisConnection {
     const link = this.#waiting;
     // WAIT is about the writes of its own connection: this one is later than all that are to be waited for.
     const written = this.#ask(link, 'SET', [`${this.keys}wait`, '1', 'PX', '1000']);
-    const [, count] = await Promise.all([
+    const found =
+      entry === undefined ? true : this.#ask(link, 'XRANGE', [entry.stream, entry.id, entry.id]).then((reply) => isIn(reply, entry));
+    const [, isThere, count] = await Promise.all([
       written,
+      found,
       limited(this.#ask(link, 'WAIT', [replicas, timeout]), link, timeout + this.#settings.commandTimeout),
     ]);
-    return Number(count);
+    return isThere ? Number(count) : 0;
   }
 
   follow(stream: string, position: () => string, read: (entries: readonly RedisEntry[]) => void): () => void {
@@ -156,6 +160,11 @@ export class BlockConnection implements RedisConnection {
     if (next.state === state && next.reason === reason) return;
     for (const changed of this.#watchers) changed(next);
   }
+}
+
+function isIn(reply: unknown, { field, value }: RedisEntryMark): boolean {
+  const [[, fields = []] = []] = reply as readonly (readonly [id: string, fields: readonly string[]])[];
+  return fields.some((name, at) => at % 2 === 0 && name === field && fields[at + 1] === value);
 }
 
 /** A blocking command has no time limit of the client. */

@@ -300,3 +300,15 @@ testRedis('redis-server: emptied while a node has not read the last write, it ge
   proxy.latency = 0;
   await same(t, [a, b], { color: 'blue' });
 });
+
+testRedis('redis-server: redis_wait counts no replica of a server that lacks the write, as after a failover', async (t) => {
+  const server = await RedisServer.start(t);
+  const other = await RedisServer.start(t);
+  await RedisServer.start(t, '--replicaof', '127.0.0.1', String(other.port));
+  await waitFor('replication', async () => (await other.cli('WAIT', '1', '100')) === ':1\r\n');
+  const proxy = await FaultyProxy.start(t, server.port);
+  const a = await PairsNode.start(t, 'a', proxy.port, { wait: { replicas: 1, timeout: 200 } });
+  proxy.target = other.port;
+  const error = await t.throwsAsync(a.pairs.set('color', 'red'));
+  t.like(error, { status: 503, message: 'the write is made, but 0 of 1 replicas have it after 200 ms: a failover may lose it' });
+});
