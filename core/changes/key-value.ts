@@ -1,4 +1,5 @@
 import { ApiError, assertPreconditions, type Preconditions } from '../contract/control.js';
+import type { ClusterPairs } from '../contract/cluster.js';
 import {
   KeyValue,
   type KeyValuePage,
@@ -86,6 +87,8 @@ export class MasterKeyValue extends KeyValue implements Replicated {
   /** Of several nodes. */
   readonly #unsaved = new UnsavedPairs((work) => this.#write(work));
   readonly #local = new LocalPairs((work) => this.#writeWithUnsaved(work));
+  /** It has read what the others have written, since its start. */
+  #wasInSync = false;
   #tail: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly options: KeyValueOptions) {
@@ -99,7 +102,10 @@ export class MasterKeyValue extends KeyValue implements Replicated {
       state: () => this.#local.inLog(this.#open()),
       caughtUp: () => this.#merge(),
       inTurn: (work) => this.#inTurn(work),
-      changed: (status) => options.onNode?.(status),
+      changed: (status) => {
+        if (status.state === 'in_sync') this.#wasInSync = true;
+        options.onNode?.(status);
+      },
     });
   }
 
@@ -192,9 +198,17 @@ export class MasterKeyValue extends KeyValue implements Replicated {
     return this.#follower.status;
   }
 
+  /** The same, for other nodes. Undefined: the pairs are those of this node alone. */
+  get shared(): ClusterPairs | undefined {
+    if (!this.#log.isShared) return undefined;
+    const { state, version, reason } = this.#follower.status;
+    return { state, version: version.number, reason, isStale: !this.#wasInSync, local: this.#local.size };
+  }
+
   /** Applies what other nodes have written, and follows them from now on. */
-  follow(): Promise<void> {
-    return this.#follower.start();
+  async follow(): Promise<void> {
+    await this.#follower.start();
+    this.#wasInSync = this.#follower.status.state === 'in_sync';
   }
 
   /** Closes the files, for another program. Calls are rejected until {@link reopen}; workers have their copies. */

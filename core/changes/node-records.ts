@@ -1,4 +1,5 @@
 /** Records of the nodes of a cluster, which each writes of itself: a hash in Redis, `…nodes`. */
+import type { ClusterPairs } from '../contract/cluster.js';
 import type { RedisConnection } from '../contract/redis.js';
 import type { NodeStatus } from './log-follower.js';
 import { script } from './redis-script.js';
@@ -22,6 +23,7 @@ export interface NodeRecord {
   readonly isStale: boolean;
   /** Digests of its files, by the name of directives of the main level. */
   readonly files: Readonly<Record<string, string>>;
+  readonly pairs?: ClusterPairs | undefined;
 }
 
 export interface KnownNode extends NodeRecord {

@@ -29,6 +29,20 @@ export interface ClusterNode {
   readonly isStale: boolean;
   /** Directives of the main level that its files have otherwise than those of the node that responds: `http`. */
   readonly drift: readonly string[];
+  /** Its key-value pairs, if they are those of several nodes. */
+  readonly pairs: ClusterPairs | undefined;
+}
+
+/** The key-value pairs of a node, as part of those of several. */
+export interface ClusterPairs {
+  readonly state: 'in_sync' | 'behind' | 'diverged';
+  /** Of the last write that it has. */
+  readonly version: number;
+  readonly reason?: string | undefined;
+  /** As {@link ClusterNode.isStale}. */
+  readonly isStale: boolean;
+  /** Pairs that it wrote while Redis was away, which the others do not have yet. */
+  readonly local: number;
 }
 
 export interface ClusterRedis {

@@ -108,6 +108,7 @@ export class Master {
       srv: installation.version,
       log,
       configuration: () => this.#queue,
+      pairs: () => this.#changes?.keyValue.shared,
     });
     this.#instance.services.provide(Cluster, this.#cluster);
     this.#instance.services.provide(ModuleStorages, new ModuleStorages(() => this.#store));

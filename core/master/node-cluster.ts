@@ -10,6 +10,7 @@ import {
   notClustered,
   type ClusterNode,
   type ClusterOutcome,
+  type ClusterPairs,
   type ClusterRedis,
   type ClusterView,
   type NodeResponses,
@@ -44,6 +45,8 @@ export interface NodeClusterOptions {
   readonly srv: string;
   readonly log: Log;
   readonly configuration: () => OwnConfiguration;
+  /** Undefined: the pairs are those of this node alone. */
+  readonly pairs: () => ClusterPairs | undefined;
 }
 
 /** Parts of a cluster with one configuration. */
@@ -173,7 +176,20 @@ export class NodeCluster extends Cluster {
     const { since } = this.#state;
     const isStale = this.isShared && !this.#wasInSync && state !== 'in_sync';
     const { epoch, number: version } = inForce;
-    return { id, address: ownAddress(), srv, epoch, version, state, since, entry, reason, isStale, files: this.#files };
+    return {
+      id,
+      address: ownAddress(),
+      srv,
+      epoch,
+      version,
+      state,
+      since,
+      entry,
+      reason,
+      isStale,
+      files: this.#files,
+      pairs: this.options.pairs(),
+    };
   }
 
   /** @returns undefined: Redis is away, or there is none */
@@ -198,11 +214,11 @@ export class NodeCluster extends Cluster {
 
   /** @param isKnown the order of changes can be read */
   async #shown(node: KnownNode, head: Pick<NodeRecord, 'epoch' | 'version'>, isKnown: boolean): Promise<ClusterNode> {
-    const { name, address, srv, version, since, entry, reason, isStale, isAlive } = node;
+    const { name, address, srv, version, since, entry, reason, isStale, isAlive, pairs } = node;
     const state = isAlive ? node.state : 'away';
     const isLast = hasApplied(node, head);
     const lag = isLast && isKnown ? 0 : isKnown ? await this.#lag(node) : undefined;
-    return { name, address, srv, version, state, since, lag, entry, reason, isStale, drift: differences(this.#files, node.files) };
+    return { name, address, srv, version, state, since, lag, entry, reason, isStale, drift: differences(this.#files, node.files), pairs };
   }
 
   async #lag({ version, since }: KnownNode): Promise<number | undefined> {

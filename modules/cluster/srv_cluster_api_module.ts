@@ -1,4 +1,4 @@
-import type { ClusterNode, ClusterOutcome, ClusterView } from '../../core/contract/cluster.js';
+import type { ClusterNode, ClusterPairs, ClusterOutcome, ClusterView } from '../../core/contract/cluster.js';
 import { ApiError, DATA_PLANE_ERRORS, route, type Call, type Reply } from '../../core/contract/control.js';
 import { DataPlane } from '../../core/contract/data-plane.js';
 import { controlModule } from '../../core/contract/manifest.js';
@@ -6,6 +6,16 @@ import { Type } from '../../core/contract/schema.js';
 
 const time = (description: string) => Type.String({ description: `${description} RFC 3339.` });
 
+const Pairs = Type.Object(
+  {
+    state: Type.Enum(['in_sync', 'behind', 'diverged']),
+    version: Type.Integer({ description: 'Of the last write that it has.' }),
+    reason: Type.Optional(Type.String()),
+    stale: Type.Optional(Type.Boolean({ description: 'It serves the copy that it started with.' })),
+    local: Type.Integer({ description: 'Pairs that it wrote while Redis was away, and that the others do not have yet.' }),
+  },
+  { title: 'ClusterPairs' },
+);
 const Node = Type.Object(
   {
     name: Type.String(),
@@ -24,6 +34,7 @@ const Node = Type.Object(
     drift: Type.Array(Type.String(), {
       description: 'Directives of the main level that its files have otherwise than those of this node.',
     }),
+    pairs: Type.Optional(Pairs),
   },
   { title: 'ClusterNode' },
 );
@@ -98,8 +109,14 @@ export class ClusterApi {
 
 const timeText = (at: number): string => new Date(at).toISOString();
 
-function nodeJson({ since, isStale, ...node }: ClusterNode): object {
-  return { ...node, since: timeText(since), ...(isStale && { stale: true }) };
+function nodeJson({ since, isStale, pairs, ...node }: ClusterNode): object {
+  return { ...node, since: timeText(since), ...staleJson(isStale), ...(pairs && { pairs: pairsJson(pairs) }) };
+}
+
+const staleJson = (isStale: boolean): object => (isStale ? { stale: true } : {});
+
+function pairsJson({ isStale, ...pairs }: ClusterPairs): object {
+  return { ...pairs, ...staleJson(isStale) };
 }
 
 function redisJson({ since, latency, ...redis }: NonNullable<ClusterView['redis']>): object {

@@ -75,6 +75,7 @@ testRedis('redis-server: a write of others that is later counts, one that is ear
   a.end();
   const again = await PairsNode.start(t, 'a', server.port, { write: 'local', folder });
   t.deepEqual(again.all(), { first: 'a', second: '0' });
+  t.like(again.pairs.shared, { state: 'behind', local: 1 });
   await again.pairs.set('second', 'a');
   again.end();
   await server.start();

@@ -13,7 +13,11 @@ function node(t: ExecutionContext, name: string, { port }: RedisServer, password
   const main = `load_module modules/srv_redis_module.js; node_name ${name}; cluster_name shop;
     redis main { url redis://127.0.0.1:${port}; password_file ${password}; }`;
   const files = { 'conf/kv.conf': 'store redis main;\nredis_write strict;\n' };
-  return startNode(t, { main, http: 'dyn_kv_conf conf/kv.conf;', server: SERVER, workers: 1, files });
+  const modules = {
+    main: `${main} load_module modules/srv_cluster_module.so;`,
+    controlMain: 'load_module modules/srv_cluster_api_module.so;',
+  };
+  return startNode(t, { ...modules, http: 'dyn_kv_conf conf/kv.conf;', server: SERVER, workers: 1, files });
 }
 
 testRedis('redis-server: two nodes: a key that the API of one sets is in the traffic of the other; secrets are nowhere', async (t) => {
@@ -26,6 +30,7 @@ testRedis('redis-server: two nodes: a key that the API of one sets is in the tra
   t.is(set.status, 200);
   t.is((await a.web()).body, '[red]');
   await waitFor('the other node', async () => (await b.web()).body === '[red]');
+  t.like((await a.call('GET', '/cluster')).json, { nodes: [{ name: 'a', pairs: { state: 'in_sync', local: 0, stale: undefined } }] });
   const etag = { 'if-match': String(set.headers['etag']) };
   t.is((await b.call('PUT', '/kv/keys/color', { value: 'blue' }, etag)).status, 200);
   t.is((await a.call('PUT', '/kv/keys/color', { value: 'green' }, etag)).status, 412);
@@ -34,6 +39,7 @@ testRedis('redis-server: two nodes: a key that the API of one sets is in the tra
   await server.kill();
   await a.srv.waitForLog(/redis "main" is away: /);
   await a.srv.waitForLog(/key-value: changes of other nodes cannot be read, serving version \d+/);
+  t.like((await a.call('GET', '/cluster')).json, { nodes: [{ name: 'a', pairs: { state: 'behind', local: 0 } }] });
   const refused = await a.call('PUT', '/kv/keys/color', { value: 'green' });
   t.is(refused.status, 503);
   t.truthy(refused.headers['retry-after']);

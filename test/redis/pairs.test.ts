@@ -118,9 +118,11 @@ testRedis('redis-server: a node starts with its last copy while Redis is away, a
   t.is(again.pairs.get('color'), 'red');
   t.is(again.state, 'behind');
   t.like(again.statuses, [{ state: 'behind' }]);
+  t.like(again.pairs.shared, { state: 'behind', isStale: true });
   await server.start();
   await waitFor('the write that it has missed', () => again.pairs.get('color') === 'blue');
   await again.inSync();
+  t.like(again.pairs.shared, { state: 'in_sync', isStale: false });
 });
 
 testRedis('redis-server: a node that has missed more than the stream has takes a snapshot, and sees one change', async (t) => {
