@@ -163,7 +163,8 @@ export class BlockConnection implements RedisConnection {
 }
 
 function isIn(reply: unknown, { field, value }: RedisEntryMark): boolean {
-  const [[, fields = []] = []] = reply as readonly (readonly [id: string, fields: readonly string[]])[];
+  const [found] = reply as readonly (readonly [id: string, fields: readonly string[]])[];
+  const fields = found?.[1] ?? [];
   return fields.some((name, at) => at % 2 === 0 && name === field && fields[at + 1] === value);
 }
 
