@@ -44,6 +44,8 @@ export class Live {
   readonly caches = new Value<readonly Cache[] | undefined>(undefined);
   /** Parts that this server or this token does not have, with the reason. */
   readonly missing = new Value<ReadonlyMap<string, string>>(new Map());
+  /** Grows with each change that this page makes. */
+  readonly changed = new Value(0);
   /** Milliseconds by the clock of the server. */
   readonly now = new Value(Date.now());
   readonly reasons = new Map<string, Reason>();

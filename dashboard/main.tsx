@@ -1,15 +1,38 @@
 /** The page of the control plane. */
-import { render } from 'preact';
+import { render, type FunctionComponent } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { unlocked } from './access.js';
+import { Caches } from './caches.js';
+import { Certificates } from './certificates.js';
+import { Changes } from './changes.js';
+import { Explain } from './explain.js';
+import { Keys } from './keys.js';
+import { Limits } from './limits.js';
 import { live } from './live.js';
+import { LiveLog } from './log.js';
+import { MemberDialog } from './member.js';
+import { Nodes } from './nodes.js';
 import { Overview } from './overview.js';
+import { Proposals } from './proposal.js';
+import { Servers } from './servers.js';
+import { Settings } from './settings.js';
 import { Shell, TokenEntry, type Destination } from './shell.js';
 import { Upstreams } from './upstreams.js';
 import { useValue } from './value.js';
 
-const PLACES: readonly Destination[] = [
-  { id: 'overview', title: 'Overview' },
-  { id: 'upstreams', title: 'Upstreams' },
+const PLACES: readonly (Destination & { readonly page: FunctionComponent<{ readonly path: readonly string[] }> })[] = [
+  { id: 'overview', title: 'Overview', page: Overview },
+  { id: 'upstreams', title: 'Upstreams', page: Upstreams },
+  { id: 'servers', title: 'Servers', page: Servers },
+  { id: 'caches', title: 'Caches', page: Caches },
+  { id: 'limits', title: 'Limits', page: Limits },
+  { id: 'certificates', title: 'Certificates', page: Certificates },
+  { id: 'keys', title: 'Keys', page: Keys },
+  { id: 'settings', title: 'Settings', page: Settings },
+  { id: 'changes', title: 'Changes', page: Changes },
+  { id: 'nodes', title: 'Nodes', page: Nodes },
+  { id: 'explain', title: 'Explain', page: Explain },
+  { id: 'log', title: 'Log', page: LiveLog },
 ];
 
 /** Parts of the address after `#/`. */
@@ -21,13 +44,11 @@ function pathOf(): readonly string[] {
   return parts.length === 0 ? ['overview'] : parts.map((part) => decodeURIComponent(part));
 }
 
-function Page({ path: [place, ...rest] }: { readonly path: readonly string[] }) {
-  return place === 'upstreams' ? <Upstreams path={rest} /> : <Overview />;
-}
-
 function App() {
   const phase = useValue(live.phase);
   const connection = useValue(live.connection);
+  useValue(unlocked);
+  useValue(live.session);
   const [path, setPath] = useState(pathOf);
   useEffect(() => {
     const changed = (): void => setPath(pathOf());
@@ -41,10 +62,13 @@ function App() {
         {connection.reason === '' ? 'Connecting …' : `Connecting: ${connection.reason}`}
       </p>
     );
-  const [current = 'overview'] = path;
+  const [current = 'overview', ...rest] = path;
+  const { page: Page } = PLACES.find(({ id }) => id === current) ?? PLACES[0]!;
   return (
     <Shell places={PLACES} current={current}>
-      <Page path={path} />
+      <Page path={rest} />
+      <MemberDialog />
+      <Proposals />
     </Shell>
   );
 }

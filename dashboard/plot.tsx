@@ -55,8 +55,8 @@ function optionsOf({ lines, format }: Props, width: number): uPlot.Options {
         size: 18,
         gap: 2,
         grid: { show: false },
-        space: 90,
-        values: (_, splits) => splits.map((at) => new Date(at * 1000).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })),
+        space: 110,
+        values: (_, splits) => splits.map((at) => new Date(at * 1000).toLocaleTimeString('en-GB')),
       },
       {
         ...axis,

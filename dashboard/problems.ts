@@ -209,5 +209,5 @@ export class Sightings {
 }
 
 export function sinceText({ since, seen }: { readonly since: number | undefined; readonly seen: number }, now: number): string {
-  return since === undefined ? `for at least ${duration(now - seen)}` : `since ${duration(now - since)}`;
+  return since === undefined ? `for at least ${duration(now - seen)}` : `for ${duration(now - since)}`;
 }

@@ -1,7 +1,9 @@
 /** Every upstream with its members: state, why, since when, and figures. */
 import { useMemo, useState } from 'preact/hooks';
+import { mayChange } from './access.js';
 import { count, duration, ms } from './format.js';
 import { live } from './live.js';
+import { editMember } from './member.js';
 import { isUsable, memberSince, memberWhy, slowPeers } from './problems.js';
 import { Missing } from './shell.js';
 import { State } from './state-mark.js';
@@ -123,6 +125,11 @@ function Group({ upstream, index }: { readonly upstream: Upstream; readonly inde
           word={`${count(usable)} of ${count(peers.length)} usable`}
         />
         {queue !== undefined && <span class="muted">{count(queue.size)} waiting</span>}
+        {mayChange('upstream_api', name) && (
+          <button type="button" class="small quiet" aria-label={`Add a member to ${name}`} onClick={() => editMember(engine, name)}>
+            Add …
+          </button>
+        )}
       </span>
     </div>
   );
@@ -135,7 +142,13 @@ function MemberLine({ upstream, peer, isSlow, index, now }: Line & { readonly pe
   return (
     <div class="cells" role="row" aria-rowindex={index + 2}>
       <span role="cell" class="c-member" title={peer.name === peer.server ? undefined : peer.name}>
-        {peer.server}
+        {mayChange('upstream_api', upstream.name) ? (
+          <button type="button" class="quiet member" onClick={() => editMember(upstream.engine, upstream.name, peer.parent ?? peer.id)}>
+            {peer.server}
+          </button>
+        ) : (
+          peer.server
+        )}
         {peer.backup && <span class="tag">backup</span>}
       </span>
       <span role="cell" class="c-state">
