@@ -1,7 +1,7 @@
 /** Statistics when workers die and members are removed. */
 import test from 'ava';
 import { httpBackend } from '../harness/backends.js';
-import { get } from '../harness/client.js';
+import { connectRaw, get } from '../harness/client.js';
 import { plugin } from '../harness/plugins.js';
 import { shared } from '../harness/scope.js';
 import { waitFor } from '../harness/wait.js';
@@ -69,6 +69,8 @@ test.serial('what a worker has counted is kept when it dies, and the requests th
   const { rates: _later, ...later } = servers['a'] as Figures & { readonly rates: unknown };
   t.deepEqual(later, first);
   t.is(upstreams['demo']!.attempts, 60);
+  // On a busy machine both workers may be starting.
+  await waitFor('a worker that accepts connections', () => connectRaw(t, srv.port('web')).catch(() => undefined));
   const more = await send(node, 40, 100);
   t.is(more.servers['a']!.requests, 100);
   t.is(more.servers['a']!.times.count, 100);
