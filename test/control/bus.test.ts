@@ -28,7 +28,7 @@ class Shop {
   @action('shop.slow')
   async slow(_: never, { extendDeadline }: ActionContext): Promise<string> {
     extendDeadline?.(10_000);
-    await sleep(2500);
+    await sleep(5500);
     return 'done';
   }
 
@@ -124,11 +124,12 @@ test('silence of the data plane is a 503 when the time is over', async (t) => {
   const { plane } = await bus(t, 300);
   const started = Date.now();
   t.like(await t.throwsAsync(plane.call('shop.never', {}, CONTEXT)), { status: 503, code: 'DataPlaneUnavailable' });
-  t.true(Date.now() - started < 3000);
+  t.true(Date.now() - started < 5000, 'long before the usual limit of the tests');
 });
 
 test('an action that says that it takes longer is waited for', async (t) => {
-  const { plane } = await bus(t, 1500);
+  // The first call connects, and the extension has to come within the limit: both are slow on a busy machine.
+  const { plane } = await bus(t, 5000);
   await plane.call('shop.echo', {}, CONTEXT);
   t.is(await plane.call('shop.slow', {}, CONTEXT), 'done');
 });

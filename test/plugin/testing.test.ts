@@ -116,12 +116,17 @@ test('a configuration that cannot start is told, and one that cannot be right to
 });
 
 test('what went uncaught fails the stop', async (t) => {
-  const body = `start(role) { if (role === 'worker') setTimeout(() => { throw new Error('forgotten'); }, 1); }`;
-  const files = { 'acme.mjs': plugin('acme', { body }) };
-  const srv = await startSrv({ modules: ['%%PREFIX%%/acme.mjs'], files, workers: 1 });
+  // A worker that fails before it serves would fail the start.
+  const body = `compile() {
+    return { content: (request) => { setTimeout(() => { throw new Error('forgotten'); }, 1); return request.send(200, ''); } };
+  }`;
+  const site = { modules: ['%%PREFIX%%/acme.mjs'], files: { 'acme.mjs': plugin('acme', { body }) }, server: 'location / { }', workers: 1 };
+  const srv = await startSrv(site);
+  await srv.get('/');
   await srv.waitForLog(/forgotten/);
   await t.throwsAsync(srv.stop(), { message: /the server logged:\n.*uncaught.*forgotten/ });
-  const expected = await startSrv({ modules: ['%%PREFIX%%/acme.mjs'], files, workers: 1 });
+  const expected = await startSrv(site);
+  await expected.get('/');
   await expected.waitForLog(/forgotten/);
   await t.notThrowsAsync(expected.stop({ expectCrash: true }));
 });
