@@ -1,4 +1,4 @@
-import type { Distribution } from '../../core/contract/distribution.js';
+import { Distribution } from '../../core/contract/distribution.js';
 import type { FigureFamily, Sample } from '../../core/contract/families.js';
 import type { Labels } from '../../core/contract/metrics.js';
 import type { HistogramFamily } from './module-metrics.js';
@@ -55,8 +55,9 @@ export class SampleBudget {
       if (++count <= this.most) yield sample;
       else {
         this.others++;
-        if (other === undefined) other = { labels: othersOf(sample.labels), value: sample.value };
-        else other.value.merge(sample.value);
+        // The distribution of a sample may be the one that is counted in.
+        other ??= { labels: othersOf(sample.labels), value: new Distribution() };
+        other.value.merge(sample.value);
       }
     }
     if (other !== undefined) yield other;

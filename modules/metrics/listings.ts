@@ -6,7 +6,7 @@ import { grouped, SampleBudget, type AnyFamily } from './grouped.js';
 import type { FigurePage, PagedDistribution, PagedFamily, PagedHistogram, PagedSample } from './page.js';
 
 /** Samples of a page: their JSON is made within two milliseconds. A distribution is as long as some of them. */
-const PAGE = 1500;
+const PAGE = 800;
 const DISTRIBUTION_SAMPLES = 6;
 /** How long samples are read before others run. Milliseconds. */
 const SLICE = 2;

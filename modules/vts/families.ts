@@ -57,15 +57,16 @@ export function collectFamilies(collector: Collector): Collection {
 }
 
 function* familiesOf(rows: readonly NamedRow[], { budget }: Collector): Generator<FigureFamily> {
-  for (const group of REQUESTS) yield* requestFamilies(group, of(rows, group));
-  for (const group of ATTEMPTS) yield* attemptFamilies(group, of(rows, group));
+  const byKind = Map.groupBy(rows, ({ kind }) => kind);
+  for (const group of REQUESTS) yield* requestFamilies(group, of(byKind, group));
+  for (const group of ATTEMPTS) yield* attemptFamilies(group, of(byKind, group));
   yield {
     name: 'srv_http_subrequests',
     help: 'Subrequests.',
     kind: 'counter',
-    samples: counterSamples(of(rows, MAIN), MAIN, Main.Subrequests),
+    samples: counterSamples(of(byKind, MAIN), MAIN, Main.Subrequests),
   };
-  yield* sessionFamilies(SESSIONS, of(rows, SESSIONS));
+  yield* sessionFamilies(SESSIONS, of(byKind, SESSIONS));
   yield { name: 'srv_vts_groups', help: 'Groups of requests.', kind: 'gauge', samples: [{ labels: {}, value: budget.groups }] };
   yield {
     name: 'srv_vts_rejected_rows',
@@ -86,7 +87,8 @@ function counterFamilies(rows: readonly NamedRow[], group: Group) {
   });
 }
 
-const of = (rows: readonly NamedRow[], { kinds }: Group): NamedRow[] => rows.filter(({ kind }) => kinds.includes(kind));
+type RowsByKind = ReadonlyMap<RowKind, readonly NamedRow[]>;
+const of = (byKind: RowsByKind, { kinds }: Group): NamedRow[] => kinds.flatMap((kind) => byKind.get(kind) ?? []);
 
 function* requestFamilies(group: Group, rows: readonly NamedRow[]): Generator<FigureFamily> {
   const { prefix } = group;

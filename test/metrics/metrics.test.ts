@@ -1,10 +1,14 @@
+import { chmodSync } from 'node:fs';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import test from 'ava';
+import { makeToken } from '../../core/api/access/token-file.js';
 import { httpBackend } from '../harness/backends.js';
+import { authorization, line } from '../control/access-node.js';
 import { get } from '../harness/client.js';
 import { testWith } from '../harness/programs.js';
+import { tempFolder, writeInto } from '../harness/temp.js';
 import { shared } from '../harness/scope.js';
 import { waitFor } from '../harness/wait.js';
 import { startNode, type Node } from '../control/node.js';
@@ -13,9 +17,19 @@ import { readOpenMetrics, readText, type ReadSample } from './open-metrics.js';
 /** A name that would end its line, its label or the text if it were not escaped. */
 const HOSTILE = 'q"uo\\te\n# EOF';
 
+const tokens = { scraper: makeToken(), reader: makeToken(), other: makeToken() };
+
 const node = shared(async (scope): Promise<Node> => {
+  const prefix = tempFolder(scope);
+  const lines = [
+    line('scraper', tokens.scraper, 'read module:metrics'),
+    line('reader', tokens.reader, 'read'),
+    line('other', tokens.other, 'write module:kv'),
+  ];
+  chmodSync(writeInto(prefix, 'conf/api_tokens', lines.join('\n')), 0o600);
   const backend = await httpBackend(scope, (_, response) => response.end('hello'));
   return startNode(scope, {
+    prefix,
     main: `load_module modules/srv_http_vts_module.so; load_module modules/srv_http_status_zone_module.so;
       load_module modules/srv_metrics_module.so;`,
     controlMain: 'load_module modules/srv_metrics_module.so; load_module modules/srv_http_vts_api_module.so;',
@@ -31,7 +45,8 @@ const node = shared(async (scope): Promise<Node> => {
     control: `server {
       listen 127.0.0.1:%%PORT_metrics%%;
       location /metrics { metrics; gzip on; gzip_types text/plain application/openmetrics-text; }
-    }`,
+    }
+    server { listen 127.0.0.1:%%PORT_tokens%%; api_tokens api_tokens; api_failed_attempts 0 1m; location /metrics { metrics; } location /api { dyn_module_api; } }`,
   });
 });
 
@@ -111,6 +126,30 @@ test.serial('a scraper gets it compressed; HEAD has no body', async (t) => {
   t.is(zipped.headers.get('content-encoding'), 'gzip');
   t.true(readText(await zipped.text()).length > 50);
   t.is((await get(srv.port('metrics'), '/metrics', { method: 'POST', body: '' })).status, 405);
+});
+
+test.serial('a scraper needs a token for the metrics where the API needs tokens, and may do nothing else', async (t) => {
+  const { srv } = await node();
+  const status = async (path: string, token?: string): Promise<number> =>
+    (await get(srv.port('tokens'), path, token === undefined ? {} : { headers: authorization(token) })).status;
+  t.is(await status('/metrics'), 401);
+  t.is(await status('/metrics', tokens.scraper), 200);
+  t.is(await status('/api/metrics', tokens.scraper), 200);
+  t.is(await status('/metrics', tokens.reader), 200);
+  t.is(await status('/metrics', tokens.other), 403);
+  t.is(await status('/api/v1/vts', tokens.scraper), 403);
+  t.is(await status('/metrics/v1/vts', tokens.reader), 404);
+});
+
+const hasHostile = async (): Promise<boolean> => (await scraped()).body.includes('location="q');
+
+test.serial('the figures of a server that is gone are shown once more, then no longer', async (t) => {
+  const { srv } = await node();
+  t.true(await hasHostile());
+  await srv.configure(srv.read('conf/srv.conf').replace(/location \/hostile \{[^}]*\}/, ''));
+  srv.signal('SIGHUP');
+  await waitFor('its end', async () => !(await hasHostile()));
+  t.pass();
 });
 
 testWith('promtool')('promtool has nothing against the metrics', async (t) => {

@@ -63,7 +63,7 @@ export function readText(text: string): ReadSample[] {
 }
 
 function readSample(line: string): ReadSample {
-  const [, name, labels = '', value] = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
+  const [, name, labels = '', value] = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/s.exec(line) ?? [];
   if (name === undefined) throw new Error(`not a sample: ${line}`);
   const number = value === '+Inf' ? Infinity : value === 'NaN' ? NaN : Number(value);
   if (Number.isNaN(number) && value !== 'NaN') throw new Error(`not a number: ${line}`);
@@ -74,7 +74,7 @@ function readLabels(text: string, line: string): Record<string, string> {
   const labels: Record<string, string> = {};
   let rest = text;
   while (rest !== '') {
-    const [whole, name, value] = /^([a-zA-Z_]\w*)="((?:[^"\\\n]|\\[\\"n])*)"(?:,(?=.)|$)/.exec(rest) ?? [];
+    const [whole, name, value] = /^([a-zA-Z_]\w*)="((?:[^"\\\n]|\\[\\"n])*)"(?:,(?=.)|$)/s.exec(rest) ?? [];
     if (whole === undefined || Object.hasOwn(labels, name!)) throw new Error(`malformed labels: ${line}`);
     labels[name!] = unescaped(value!);
     rest = rest.slice(whole.length);

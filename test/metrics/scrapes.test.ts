@@ -1,0 +1,249 @@
+/** Listings, texts and shared scrapes, without a server. */
+import { setImmediate } from 'node:timers/promises';
+import test from 'ava';
+import { Distribution } from '../../core/contract/distribution.js';
+import type { FigureFamily, Sample } from '../../core/contract/families.js';
+import { acceptedFormat } from '../../modules/metrics/accepted-format.js';
+import { Exposition, type Format } from '../../modules/metrics/exposition.js';
+import type { AnyFamily } from '../../modules/metrics/grouped.js';
+import { Listings } from '../../modules/metrics/listings.js';
+import type { FigurePage } from '../../modules/metrics/page.js';
+import { SharedScrapes } from '../../modules/metrics/shared-scrapes.js';
+import { readOpenMetrics, readText } from './open-metrics.js';
+
+/** @param most samples of a family that have labels of their own */
+async function textOf(
+  families: readonly AnyFamily[],
+  format: Format,
+  most?: number,
+): Promise<{ text: string; rejected: string[]; pages: number }> {
+  const rejected: string[] = [];
+  const listings = new Listings({ rejected: (reason) => void rejected.push(reason), ...(most !== undefined && { most }) });
+  const exposition = new Exposition(format);
+  let [text, pages] = ['', 0];
+  let next: string | undefined = listings.begin({ families, done: () => undefined });
+  while (next !== undefined) {
+    // As the bus carries it.
+    const page = JSON.parse(JSON.stringify(await listings.page(next))) as FigurePage;
+    text += page.families.map((family) => exposition.family(family)).join('');
+    pages++;
+    ({ next } = page);
+  }
+  return { text: text + exposition.end(), rejected, pages };
+}
+
+const counter = (name: string, samples: Iterable<Sample>): FigureFamily => ({ name, help: 'Help.', kind: 'counter', samples });
+
+test('label values of any form are read back as they were, in both formats', async (t) => {
+  const values = ['', '"', '\\', '\\n', '\n', '"} 1\n# EOF\n', '\r', '\u2028', 'é😀', '{}=,', '\ud800'];
+  const family = counter(
+    'a',
+    values.map((value, at) => ({ labels: { value, at: String(at) }, value: at })),
+  );
+  const shown = values.map((value) => value.toWellFormed());
+  const open = readOpenMetrics(Buffer.from((await textOf([family], 'openmetrics')).text).toString());
+  t.deepEqual(
+    open.find(({ name }) => name === 'a')?.samples.map(({ labels }) => labels['value']),
+    shown,
+  );
+  const plain = readText(Buffer.from((await textOf([family], 'text')).text).toString());
+  t.deepEqual(
+    plain.filter(({ name }) => name === 'a_total').map(({ labels }) => labels['value']),
+    shown,
+  );
+  const nul = await textOf([counter('a', [{ labels: { value: 'a\0b' }, value: 1 }])], 'openmetrics');
+  t.false(nul.text.includes('\0'));
+});
+
+test('families of one name from several modules are one; what cannot be shown is left out', async (t) => {
+  const failing = (function* (): Generator<Sample> {
+    yield { labels: { of: 'third' }, value: 3 };
+    throw new Error('broken');
+  })();
+  const families: AnyFamily[] = [
+    counter('a', [{ labels: { of: 'first' }, value: 1 }]),
+    counter('b', failing),
+    counter('a', [{ labels: { of: 'second' }, value: 2 }]),
+    { name: 'a', help: 'Help.', kind: 'gauge', samples: [] },
+    counter('bad name', []),
+    { name: 'c', help: 'Help.', kind: 'gauge', samples: [{ labels: { 'bad name': 'x', fine: 'y', le: 'z' }, value: Infinity }] },
+  ];
+  const { text, rejected } = await textOf(families, 'openmetrics');
+  const read = readOpenMetrics(text);
+  t.deepEqual(
+    read.flatMap(({ samples }) => samples.map(({ name, value }) => `${name} ${value}`)),
+    ['a_total 1', 'a_total 2', 'b_total 3', 'c NaN', 'srv_metrics_other_samples 0'],
+  );
+  t.deepEqual(read.find(({ name }) => name === 'c')?.samples[0]?.labels, { fine: 'y' });
+  t.is(rejected.length, 3);
+  t.true(rejected.some((reason) => reason.includes('broken')));
+});
+
+/** A distribution with one value. */
+function times(value: number): Distribution {
+  const distribution = new Distribution();
+  distribution.observe(value);
+  return distribution;
+}
+
+test('samples beyond the budget are added up in "other"', async (t) => {
+  const names = ['a', 'b', 'c', 'd', 'e'];
+  const families: AnyFamily[] = [
+    counter(
+      'n',
+      names.map((name, at) => ({ labels: { name }, value: at })),
+    ),
+    {
+      name: 't',
+      help: 'Help.',
+      unit: 'seconds',
+      kind: 'distribution',
+      samples: names.map((name, at) => ({ labels: { name }, value: times(at) })),
+    },
+  ];
+  const samples = readOpenMetrics((await textOf(families, 'openmetrics', 3)).text).flatMap((family) => family.samples);
+  const of = (name: string): unknown[] =>
+    samples.filter((sample) => sample.name === name).map(({ labels, value }) => [labels['name'], value]);
+  t.deepEqual(of('n_total'), [
+    ['a', 0],
+    ['b', 1],
+    ['c', 2],
+    ['other', 7],
+  ]);
+  t.deepEqual(of('t_seconds_count'), [
+    ['a', 1],
+    ['b', 1],
+    ['c', 1],
+    ['other', 2],
+  ]);
+  t.deepEqual(of('t_seconds_sum').at(-1), ['other', 0.007]);
+  t.deepEqual(of('srv_metrics_other_samples'), [[undefined, 4]]);
+});
+
+test('times are counted in buckets as they are', async (t) => {
+  const distribution = new Distribution();
+  const values = [0, 1, 3, 4, 63, 64, 65, 1023, 1024, 70_000, 5_000_000];
+  for (const value of values) distribution.observe(value);
+  const family: FigureFamily = {
+    name: 't',
+    help: 'Help.',
+    unit: 'seconds',
+    kind: 'distribution',
+    samples: [{ labels: {}, value: distribution }],
+  };
+  for (const isNumerous of [false, true]) {
+    const [read] = readOpenMetrics((await textOf([{ ...family, isNumerous }], 'openmetrics')).text);
+    const buckets = read!.samples.filter(({ name }) => name === 't_seconds_bucket');
+    t.is(buckets.length, isNumerous ? 10 : 18);
+    for (const { labels, value } of buckets) {
+      const bound = labels['le'] === '+Inf' ? Infinity : Number(labels['le']) * 1000;
+      t.is(value, values.filter((one) => one < bound).length, labels['le']);
+    }
+  }
+});
+
+/** A value for each of 10,000 members. */
+function* each<V>(value: V): Generator<Sample<V>> {
+  for (let at = 0; at < 10_000; at++) yield { labels: { upstream: `up${at % 100}`, server: `10.0.${at >> 8}.${at & 255}:80` }, value };
+}
+
+test('a listing of many samples comes in many pages, between which others run', async (t) => {
+  const values = new Distribution();
+  for (let value = 1; value < 5000; value *= 1.2) values.observe(value);
+  const families: AnyFamily[] = [
+    ...Array.from({ length: 8 }, (_, at) => counter(`n${at}`, each(at))),
+    { name: 't', help: 'Help.', unit: 'seconds', kind: 'distribution', isNumerous: true, samples: each(values) },
+  ];
+  let turns = 0;
+  const over = new AbortController();
+  const others = (async () => {
+    for (; !over.signal.aborted; turns++) await setImmediate();
+  })();
+  const { text, pages } = await textOf(families, 'text');
+  over.abort();
+  await others;
+  t.is(text.split('\n').length - 1, 8 * 10_002 + 2 + 12 * 10_000 + 3);
+  t.true(pages > 80);
+  t.true(turns > 5);
+});
+
+/** Pages that come when the test says so. */
+function slowPages(count: number) {
+  const asked: { next: string | undefined; give: () => void }[] = [];
+  const ask = (next: string | undefined): Promise<FigurePage> =>
+    new Promise((resolve) => {
+      const at = Number(next ?? 0);
+      const family = { name: `n${at}`, help: 'Help.', kind: 'gauge' as const, samples: [[{}, at] as const] };
+      asked.push({ next, give: () => resolve({ families: [family], ...(at + 1 < count && { next: String(at + 1) }) }) });
+    });
+  return { asked, ask };
+}
+
+async function all(pieces: AsyncIterable<string>): Promise<string> {
+  let text = '';
+  for await (const piece of pieces) text += piece;
+  return text;
+}
+
+test('clients that come while a scrape is made share it, others wait for their turn', async (t) => {
+  const scrapes = new SharedScrapes();
+  const { asked, ask } = slowPages(2);
+  const first = scrapes.read('text', ask);
+  await setImmediate();
+  const second = scrapes.read('text', ask);
+  const other = scrapes.read('openmetrics', ask);
+  await setImmediate();
+  t.is(asked.length, 1);
+  for (let at = 0; at < 4; at++) {
+    asked[at]!.give();
+    await setImmediate();
+  }
+  const texts = await Promise.all([first, second, other].map(async (reader) => all(await reader)));
+  t.is(asked.length, 4);
+  t.is(texts[0], texts[1]);
+  t.regex(texts[0]!, /n0 0\n[^]*n1 1\n$/);
+  t.regex(texts[2]!, /# EOF\n$/);
+  void scrapes.read('text', ask);
+  await setImmediate();
+  t.is(asked.length, 5);
+});
+
+test('a failure reaches clients: as an error before the first page, and as a text that is cut off later', async (t) => {
+  const scrapes = new SharedScrapes();
+  await t.throwsAsync(
+    scrapes.read('text', () => Promise.reject(new Error('away'))),
+    { message: 'away' },
+  );
+  const { asked, ask } = slowPages(2);
+  const reading = scrapes.read('openmetrics', (next) => (next === undefined ? ask(next) : Promise.reject(new Error('away'))));
+  await setImmediate();
+  asked[0]!.give();
+  await t.throwsAsync(all(await reading), { message: 'away' });
+});
+
+test('clients that do not read lose their scrape to later ones', async (t) => {
+  const scrapes = new SharedScrapes();
+  const page: FigurePage = { families: [{ name: 'n', help: 'Help.', kind: 'gauge', samples: [[{}, 1]] }], next: '1' };
+  const ask = (next: string | undefined): Promise<FigurePage> => Promise.resolve(next === undefined ? page : { families: page.families });
+  const readers: AsyncGenerator<string>[] = [];
+  for (let at = 0; at < 6; at++) {
+    const reader = await scrapes.read('text', ask);
+    await reader.next();
+    await setImmediate();
+    readers.push(reader);
+  }
+  await t.throwsAsync(all(readers[0]!), { message: /too slow/ });
+  t.is(await all(readers[5]!), 'n 1\n');
+});
+
+test('the format is the one that a client prefers', (t) => {
+  t.is(acceptedFormat(), 'text');
+  t.is(acceptedFormat('*/*'), 'text');
+  t.is(
+    acceptedFormat('application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;q=0.5'),
+    'openmetrics',
+  );
+  t.is(acceptedFormat('application/openmetrics-text; version=1.0.0; q=0.3, text/plain;version=0.0.4;q=0.4'), 'text');
+  t.is(acceptedFormat('application/openmetrics-text;version=0.0.1,text/plain;q=0.5'), 'text');
+  t.is(acceptedFormat('application/json'), 'text');
+});
