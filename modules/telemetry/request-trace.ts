@@ -34,6 +34,8 @@ export class RequestTrace implements SpanContextText {
   constructor(
     public settings: TraceSettings,
     private parent: Parent,
+    /** Value of tracestate; empty: there is none. */
+    public state: string,
     /** Members are asked to record as well. */
     public isSampled: boolean,
     take: TakeSpan,
@@ -46,9 +48,6 @@ export class RequestTrace implements SpanContextText {
   get parentId(): string {
     return this.parent?.spanId ?? '';
   }
-  get state(): string {
-    return this.parent?.state ?? '';
-  }
 
   contentBegins(): void {
     if (this.#contentAt === 0) this.#contentAt = now();
@@ -60,11 +59,12 @@ export class RequestTrace implements SpanContextText {
   }
 
   /** A location decides in the place of the server, as long as nothing has followed from that decision. */
-  decideAgain(parent: RemoteContext | undefined, isSampled: boolean): void {
+  decideAgain(parent: RemoteContext | undefined, state: string, isSampled: boolean): void {
     if (this.#contentAt !== 0) return;
     if (parent !== undefined) this.traceId = parent.traceId;
     else if (this.parent !== undefined) this.traceId = newTraceId();
     this.parent = parent;
+    this.state = state;
     this.isSampled = isSampled;
     if (isSampled || this.settings.keep.length > 0) this.#sink.reset(isSampled);
     else this.drop();

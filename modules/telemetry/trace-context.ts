@@ -9,8 +9,8 @@ export interface RemoteContext {
   readonly traceId: string;
   readonly spanId: string;
   readonly isSampled: boolean;
-  /** Value of tracestate; empty: there is none. */
-  readonly state: string;
+  /** A tracestate belongs to it: {@link validState}. */
+  readonly hasState: boolean;
 }
 
 /** Value of a field of the request by its name in lower case; several lines are joined with `, `. */
@@ -19,7 +19,9 @@ export type ReadField = (lowerName: string) => string | undefined;
 const NO_TRACE = '0'.repeat(32);
 const NO_SPAN = '0'.repeat(16);
 /** Version, trace-id, parent-id, trace-flags. Later versions may have more parts, version 00 has not. */
-const TRACE_PARENT = /^(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+const TRACE_PARENT = /^(?!ff)[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?$/;
+/** Second digit of flags with the bit `sampled`. */
+const ODD_DIGITS = '13579bdf';
 /** Shortest and longest value that is looked at. */
 const LEAST_PARENT = 55;
 const LONGEST_PARENT = 256;
@@ -50,13 +52,14 @@ export function extract(forms: readonly Propagator[], field: ReadField): RemoteC
 function fromW3c(field: ReadField): RemoteContext | undefined {
   const parent = field('traceparent');
   if (parent === undefined || parent.length < LEAST_PARENT || parent.length > LONGEST_PARENT) return undefined;
-  const [, version, traceId = NO_TRACE, spanId = NO_SPAN, flags = '00', rest] = TRACE_PARENT.exec(parent) ?? [];
-  if (traceId === NO_TRACE || spanId === NO_SPAN || (version === '00' && rest !== undefined)) return undefined;
-  return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1, state: validState(field('tracestate')) };
+  if (!TRACE_PARENT.test(parent) || (parent.length > LEAST_PARENT && parent.startsWith('00'))) return undefined;
+  const [traceId, spanId] = [parent.slice(3, 35), parent.slice(36, 52)];
+  if (traceId === NO_TRACE || spanId === NO_SPAN) return undefined;
+  return { traceId, spanId, isSampled: ODD_DIGITS.includes(parent[54]!), hasState: true };
 }
 
-/** A list with one invalid member is invalid as a whole; the context is valid without it. */
-function validState(value: string | undefined): string {
+/** Value of a tracestate without optional spaces. Empty: there is none, or one of its members is invalid, which makes all of them invalid. */
+export function validState(value: string | undefined): string {
   if (value === undefined || value.length > LONGEST_STATE * 4) return '';
   const members = value
     .split(',')
@@ -85,7 +88,7 @@ function fromB3(field: ReadField): RemoteContext | undefined {
 function b3Context(traceId: string | undefined, spanId: string | undefined, isSampled: boolean): RemoteContext | undefined {
   if (traceId === undefined || spanId === undefined || !HEX_TRACE.test(traceId) || !HEX_SPAN.test(spanId)) return undefined;
   const long = traceId.padStart(32, '0');
-  return long === NO_TRACE || spanId === NO_SPAN ? undefined : { traceId: long, spanId, isSampled, state: '' };
+  return long === NO_TRACE || spanId === NO_SPAN ? undefined : { traceId: long, spanId, isSampled, hasState: false };
 }
 
 /** Where fields for a member are set. */

@@ -1,7 +1,7 @@
 import type { HttpHandlers, HttpRequest } from '../../core/contract/http.js';
 import { DECLINED } from '../../core/contract/http.js';
 import { RequestTrace } from './request-trace.js';
-import { extract, isValidBaggage, type RemoteContext } from './trace-context.js';
+import { extract, isValidBaggage, validState, type RemoteContext } from './trace-context.js';
 import type { TraceSettings } from './trace-settings.js';
 import type { TakeSpan } from './trace-sink.js';
 
@@ -22,10 +22,13 @@ function begin(request: HttpRequest, settings: TraceSettings, take: TakeSpan): v
   const remote = remoteOf(request, settings);
   const isSampled = remote?.isSampled ?? draw(settings);
   if (!isSampled && settings.keep.length === 0) return;
-  request.set(TRACE, new RequestTrace(settings, remote, isSampled, take));
+  request.set(TRACE, new RequestTrace(settings, remote, stateOf(request, remote), isSampled, take));
   request.atEnd(ends);
   guardBaggage(request, settings);
 }
+
+const stateOf = (request: HttpRequest, remote: RemoteContext | undefined): string =>
+  remote?.hasState === true ? validState(request.header('tracestate')) : '';
 
 const draw = ({ ratio }: TraceSettings): boolean => ratio === 1 || Math.random() < ratio;
 
@@ -76,13 +79,13 @@ export function locationHandlers(settings: TraceSettings, decides: boolean, take
 
 function decideAgain(request: HttpRequest, trace: RequestTrace, settings: TraceSettings): void {
   const remote = remoteOf(request, settings);
-  trace.decideAgain(remote, remote?.isSampled ?? draw(settings));
+  trace.decideAgain(remote, stateOf(request, remote), remote?.isSampled ?? draw(settings));
 }
 
 function beginSubrequest(request: HttpRequest, parent: HttpRequest, settings: TraceSettings, take: TakeSpan): void {
   const above = traceOf(parent);
   if (above === undefined) return;
-  request.set(TRACE, new RequestTrace(settings, above, above.isSampled, take));
+  request.set(TRACE, new RequestTrace(settings, above, above.state, above.isSampled, take));
   request.atEnd(ends);
 }
 
