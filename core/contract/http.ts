@@ -63,6 +63,8 @@ export interface HttpHandlers extends Partial<Record<Phase, Handler>> {
    * result, or `response.discard()`, drops the response, and the handler responds in its place, as a content handler does.
    */
   memberResponse?: (request: HttpRequest, response: MemberResponse) => Answer;
+  /** The response of a member is dropped, and `X-Accel-Redirect` or an `error_page` leads elsewhere: no module looks at it. */
+  memberReplaced?: (request: HttpRequest) => void;
   /** Looks at a request before a member is chosen, in the order of the modules. DECLINED, or nothing: it goes on. Else as a content handler. */
   memberRequest?: (request: HttpRequest, call: MemberCall) => Answer;
   /** Looks at a call that has failed. Results as of `memberRequest`. @param status that the client gets otherwise: 502, 504 */

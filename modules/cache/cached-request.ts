@@ -318,6 +318,12 @@ export class CachedRequest implements CacheState {
     return DECLINED;
   }
 
+  /** The member leads elsewhere: others do not wait for what the client gets. */
+  replaced(): void {
+    this.#lock?.decline();
+    this.#release();
+  }
+
   /** The response to a HEAD is news about the stored one (RFC 9111, 4.3.5). */
   #adoptHead(response: MemberResponse, received: Received): void {
     const { stored, zone } = this;
@@ -338,8 +344,14 @@ export class CachedRequest implements CacheState {
   /** No member has responded. DECLINED: the client gets the error. */
   failed(failure: CallFailure): Result {
     const { stored, plan, request } = this;
-    if (stored === undefined || this.#lookup.file === undefined) return DECLINED;
-    return isUsableOnError(stored, this.#terms, request.startTime, plan.stale.has(failure)) ? this.#send('STALE') : DECLINED;
+    const isUsed =
+      stored !== undefined &&
+      this.#lookup.file !== undefined &&
+      isUsableOnError(stored, this.#terms, request.startTime, plan.stale.has(failure));
+    if (isUsed) return this.#send('STALE');
+    // The page for the error may take long.
+    this.#release();
+    return DECLINED;
   }
 
   /** The text for Cache-Status; empty: the configuration does not want it, or there is nothing to say. */

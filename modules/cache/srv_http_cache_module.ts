@@ -108,6 +108,7 @@ export class HttpCache implements HttpModule {
         (request.get(INVALIDATION) as Invalidation | undefined)?.responded(response);
         return CachedRequest.of(request)?.responded(response);
       },
+      memberReplaced: (request) => CachedRequest.of(request)?.replaced(),
       memberFailure: (request, failure) => CachedRequest.of(request)?.failed(failure),
       header: (request) => {
         const state = cacheStateOf(request);

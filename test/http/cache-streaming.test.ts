@@ -51,6 +51,8 @@ const start = shared(async (scope): Promise<Setup> => {
         location /slices { slice 10; proxy_cache_key $uri$slice_range; proxy_cache_valid 206 1h; proxy_set_header Range $slice_range; proxy_pass http://members; }
         location /gzip { gzip on; gzip_types *; gzip_min_length 1; proxy_pass http://members; }
         location /nothing { return 204; }
+        location /led { proxy_intercept_errors on; error_page 502 503 /elsewhere; proxy_pass http://members; }
+        location /elsewhere { proxy_cache off; proxy_pass http://members; }
         location /dying { dying; proxy_pass http://members; }
         location /rules { proxy_cache two; proxy_cache_rules rfc9111; proxy_pass http://members; } }
     }`,
@@ -205,6 +207,45 @@ for (const [what, fields] of [
     t.regex(await first.receiveAll(), /mine/);
   });
 }
+
+for (const [what, status, fields] of [
+  ['X-Accel-Redirect', 200, { 'X-Accel-Redirect': '/elsewhere' }],
+  ['error_page', 503, {}],
+] as const) {
+  test.serial(`requests that wait for one that is led elsewhere ask at once: ${what}`, async (t) => {
+    const setup = await start();
+    const path = `/led/${what}`;
+    const first = await client(t, setup, path);
+    const response = await setup.asked(path);
+    const elsewhere = setup.at('/elsewhere').length;
+    const waiting = await clients(t, setup, path);
+    for (let round = 0; round < 20; round++) await get(setup.srv.port('web'), '/nothing');
+    response.writeHead(status, fields).end();
+    await setup.asked(path, 7);
+    const all = [first, ...waiting];
+    await waitFor('all responses', () => {
+      for (const other of setup.at(path)) if (!other.headersSent) other.writeHead(status, fields).end();
+      if (setup.at('/elsewhere').length === elsewhere + all.length)
+        for (const page of setup.at('/elsewhere')) if (!page.headersSent) page.end('page');
+      return all.every(({ closed }) => closed);
+    });
+    for (const one of all) t.regex(one.received, /page/);
+  });
+}
+
+test.serial('no request waits for the page that a failed one gets', async (t) => {
+  const setup = await start();
+  const first = await client(t, setup, '/led/failed');
+  const response = await setup.asked('/led/failed');
+  const other = await client(t, setup, '/led/failed');
+  await get(setup.srv.port('web'), '/nothing');
+  const elsewhere = setup.at('/elsewhere').length;
+  response.destroy();
+  (await setup.asked('/led/failed', 2)).end('second');
+  t.regex(await other.receiveAll(), /second/);
+  (await setup.asked('/elsewhere', elsewhere + 1)).end('page');
+  t.regex(await first.receiveAll(), /page/);
+});
 
 test.serial('of a response that varies, each value of the fields is asked for once', async (t) => {
   const setup = await start();

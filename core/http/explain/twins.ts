@@ -47,6 +47,7 @@ export class Twins {
       error: undefined,
       headerFilters: [],
       memberHandlers: [],
+      replacedHandlers: [],
       callFailureHandlers: [],
       attemptHandlers: [],
       logHandlers: [],

@@ -2,6 +2,7 @@
 import type { ResponseHead } from '../../net/http1/response-head.js';
 import type { Request } from '../request/request.js';
 import type { MemberRoute } from './member-route.js';
+import { replaced } from './module-steps.js';
 import { MemberField } from './response-fields.js';
 import { cookiesRewritten, namedFields } from './upstream-head.js';
 
@@ -29,6 +30,7 @@ export function accelRedirect(exchange: Relayed, head: ResponseHead): boolean {
   if (target === undefined) return false;
   const { request } = exchange;
   keepFields(request, exchange.route, head);
+  replaced(request);
   exchange.leave();
   if (target.startsWith('@')) request.redirectNamed(target);
   else redirect(request, target);

@@ -38,6 +38,17 @@ export function askModules(exchange: AskingExchange, head: ResponseHead, length:
   return false;
 }
 
+/** To the modules of the location: the response is another one than the member's. */
+export function replaced(request: Request): void {
+  for (const handler of request.location.replacedHandlers) {
+    try {
+      handler(request);
+    } catch (error) {
+      logFailure(request, error, handler);
+    }
+  }
+}
+
 /** A member's response, as modules see it. */
 class ResponseView implements MemberResponse {
   readonly status: number;

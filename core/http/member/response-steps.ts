@@ -5,6 +5,7 @@ import { accelLimitRate, accelRedirect, accelSettings } from './accel.js';
 import type { Exchange } from './exchange.js';
 import { AttemptFailure } from './next-upstream.js';
 import { openMemberTunnel } from './member-tunnel.js';
+import { replaced } from './module-steps.js';
 import { openTunnel } from './tunnel.js';
 import { namedFields } from './upstream-head.js';
 
@@ -51,6 +52,7 @@ function interceptError(exchange: Exchange, head: ResponseHead): boolean {
   if (status < 300 || !request.location.settings.errorPages.some(({ codes }) => codes.includes(status))) return false;
   // Challenges for the client are sent with the page (as in nginx).
   if (status === 401) request.response.appendLines(namedFields(head, 'www-authenticate'));
+  replaced(request);
   exchange.leave();
   request.context.flow.reject(request, status);
   return true;

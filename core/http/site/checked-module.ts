@@ -23,6 +23,7 @@ const HANDLERS = {
     'memberRequest',
     'memberFailure',
     'memberResponse',
+    'memberReplaced',
     'memberAttempt',
     'header',
     'log',

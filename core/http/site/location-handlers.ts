@@ -10,6 +10,7 @@ export class LocationHandlers extends HandlerSet<Phase, Handler, NonNullable<Htt
   readonly #header: OrderedHandler<NonNullable<HttpHandlers['header']>>[] = [];
   readonly #explainers: Map<unknown, ExplainHandler> | undefined;
   readonly memberHandlers: NonNullable<HttpHandlers['memberResponse']>[] = [];
+  readonly replacedHandlers: NonNullable<HttpHandlers['memberReplaced']>[] = [];
   readonly callHandlers: NonNullable<HttpHandlers['memberRequest']>[] = [];
   readonly callFailureHandlers: NonNullable<HttpHandlers['memberFailure']>[] = [];
   readonly attemptHandlers: NonNullable<HttpHandlers['memberAttempt']>[] = [];
@@ -36,6 +37,7 @@ export class LocationHandlers extends HandlerSet<Phase, Handler, NonNullable<Htt
     this.#addExplainers(handlers, handlers.explain ?? {});
     if (handlers.header) this.#header.push({ order: orderOf(manifest, 'header'), place, run: handlers.header });
     if (handlers.memberResponse) this.memberHandlers.push(handlers.memberResponse);
+    if (handlers.memberReplaced) this.replacedHandlers.push(handlers.memberReplaced);
     if (handlers.memberRequest) this.callHandlers.push(handlers.memberRequest);
     if (handlers.memberFailure) this.callFailureHandlers.push(handlers.memberFailure);
     if (handlers.memberAttempt) this.attemptHandlers.push(handlers.memberAttempt);

@@ -110,6 +110,8 @@ export interface Location {
   readonly headerFilters: readonly NonNullable<HttpHandlers['header']>[];
   /** They look at the responses of members. */
   readonly memberHandlers: readonly NonNullable<HttpHandlers['memberResponse']>[];
+  /** They learn that a response of a member is dropped. */
+  readonly replacedHandlers: readonly NonNullable<HttpHandlers['memberReplaced']>[];
   /** They look at requests before a member is asked. */
   readonly callHandlers: readonly NonNullable<HttpHandlers['memberRequest']>[];
   /** They look at requests that no member has responded to. */

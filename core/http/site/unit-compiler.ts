@@ -155,6 +155,7 @@ export class UnitCompiler {
       error: handlers.error ?? whole?.error,
       headerFilters: handlers.headerFilters,
       memberHandlers: handlers.memberHandlers,
+      replacedHandlers: handlers.replacedHandlers,
       callHandlers: handlers.callHandlers,
       callFailureHandlers: handlers.callFailureHandlers,
       attemptHandlers: handlers.attemptHandlers,
