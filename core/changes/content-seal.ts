@@ -45,10 +45,13 @@ export class ContentSeal {
   /** @throws Error with what to do when it cannot be read */
   open(text: string, what: string): unknown {
     const [form, rest] = [text[0], text.slice(1)];
+    const key = this.#keyNow();
+    // Else who can write to Redis would need no key.
+    if (key !== undefined && (form === PLAIN || form === DEFLATED))
+      throw new Error('the content in Redis is not encrypted, as this node expects: set the same "cluster_key_file" on all nodes');
     if (form === PLAIN) return JSON.parse(rest);
     if (form === DEFLATED) return inflated(Buffer.from(rest, 'base64'));
     if (form !== SEALED) throw new Error('the content in Redis is of no known form');
-    const key = this.#keyNow();
     if (key === undefined) throw new Error('the other nodes encrypt their changes: set "cluster_key_file", with the same key');
     const bytes = Buffer.from(rest, 'base64');
     const cipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES }).setAAD(

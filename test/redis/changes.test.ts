@@ -153,3 +153,13 @@ testRedis('redis-server: cluster_wait: a change that no replica has is made, and
       [master.printed(), master.printed()],
     );
 });
+
+testRedis('redis-server: a node with cluster_key_file takes nothing that is not encrypted', async (t) => {
+  const server = await RedisServer.start(t);
+  const a = await ChangesNode.start(t, 'a', server.port);
+  await a.add('10.0.0.3:80');
+  const b = await ChangesNode.start(t, 'b', server.port, { secret: 'a secret of the cluster with forty letters' });
+  t.is(b.status.state, 'diverged');
+  t.regex(b.status.reason ?? '', /is not encrypted, as this node expects/);
+  t.false(b.members.some((member) => member.startsWith('10.0.0.3:')));
+});
