@@ -37,8 +37,12 @@ export async function createClient(settings: RedisSettings, blocks: boolean): Pr
     return new Several([...addresses], options);
   }
   if (sentinel !== undefined) {
-    const found = { sentinels: [...addresses], name: sentinel, sentinelRetryStrategy: () => null, failoverDetector: true };
-    return new Single({ ...common, ...found, ...(tls && { enableTLSForSentinelMode: false }) });
+    const { master: name, user: sentinelUsername, password: sentinelPassword, hasTls } = sentinel;
+    const found = { sentinels: [...addresses], name, sentinelRetryStrategy: () => null, failoverDetector: true };
+    const identity = { ...(sentinelUsername && { sentinelUsername }), ...(sentinelPassword && { sentinelPassword }) };
+    // By itself "tls" is for neither of them.
+    const encrypted = { ...(tls && { enableTLSForSentinelMode: true }), ...(hasTls === true && { sentinelTLS: tls ?? {} }) };
+    return new Single({ ...common, ...found, ...identity, ...encrypted });
   }
   const [first] = addresses;
   return new Single({ ...common, db: database, ...(socket === undefined ? first : { path: socket }) });

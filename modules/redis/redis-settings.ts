@@ -15,6 +15,18 @@ export const blockDirectives = {
     args: { master: text('master'), addresses: rest(text('host:port')) },
     doc: 'Asks these sentinels for the address of a master, and follows its failover. In the place of "url".',
   }),
+  sentinel_user: directive({ in: IN, args: text('name'), doc: 'User of the sentinels (ACL). Without it the user is "default".' }),
+  sentinel_password_file: directive({
+    in: IN,
+    args: confPath(),
+    doc: 'File with the password of the sentinels, as "password_file". Without it none is sent to them.',
+  }),
+  sentinel_tls: directive({
+    in: IN,
+    args: flag(),
+    default: 'off',
+    doc: 'Connects to the sentinels, and to Redis, with TLS. With "tls_ca" alone it is Redis that is connected to with TLS.',
+  }),
   cluster: directive({ in: IN, args: flag(), default: 'off', doc: 'Redis is a cluster; "url" has some of its nodes.' }),
   user: directive({ in: IN, args: text('name'), doc: 'User of Redis (ACL). Without it the user is "default".' }),
   password_file: directive({
@@ -43,13 +55,20 @@ export interface RedisAddress {
   readonly port: number;
 }
 
+/** Sentinels that know the address of a master. */
+export interface RedisSentinel {
+  readonly master: string;
+  readonly user?: string | undefined;
+  readonly password?: string | undefined;
+  readonly hasTls?: boolean;
+}
+
 /** A block, checked, with the contents of its files. */
 export interface RedisSettings {
   readonly addresses: readonly RedisAddress[];
   /** Path of a unix socket. */
   readonly socket: string | undefined;
-  /** Name of a master. */
-  readonly sentinel: string | undefined;
+  readonly sentinel: RedisSentinel | undefined;
   readonly isCluster: boolean;
   readonly database: number;
   readonly user: string | undefined;
@@ -65,7 +84,7 @@ export interface RedisSettings {
 /** Where Redis is, for messages. */
 export function placeOf({ addresses, socket, sentinel }: RedisSettings): string {
   const list = socket === undefined ? addresses.map(({ host, port }) => `${host}:${port}`).join(', ') : `unix:${socket}`;
-  return sentinel === undefined ? list : `master "${sentinel}" of the sentinels ${list}`;
+  return sentinel === undefined ? list : `master "${sentinel.master}" of the sentinels ${list}`;
 }
 
 /** Content of a file that a directive names. */
@@ -74,7 +93,7 @@ export type ReadText = (path: string) => string;
 /** @throws ArgError */
 export function redisSettings(conf: BlockConf, read: ReadText): RedisSettings {
   const { tls_ca: ca, tls_certificate: cert, tls_certificate_key: key, cluster: isCluster } = conf;
-  const { hasTls, ...place } = conf.sentinel === undefined ? places(conf.url, isCluster) : sentinels(conf);
+  const { hasTls, ...place } = conf.sentinel === undefined ? places(conf, isCluster) : sentinels(conf, read);
   const tls = { ...(ca && { ca: read(ca) }), ...(cert && { cert: read(cert) }), ...(key && { key: read(key) }) };
   if ((cert === undefined) !== (key === undefined)) throw new ArgError('"tls_certificate" and "tls_certificate_key" need each other');
   const isEncrypted = hasTls || Object.keys(tls).length > 0;
@@ -96,16 +115,22 @@ export function redisSettings(conf: BlockConf, read: ReadText): RedisSettings {
 
 type Places = Pick<RedisSettings, 'addresses' | 'socket' | 'sentinel' | 'database'> & { readonly hasTls: boolean };
 
-function sentinels({ sentinel, url, cluster }: BlockConf): Places {
+function sentinels(conf: BlockConf, read: ReadText): Places {
+  const { sentinel, url, cluster, sentinel_user: user, sentinel_password_file: file, sentinel_tls: hasTls } = conf;
   if (url !== undefined || cluster) throw new ArgError('"sentinel" cannot be combined with "url" and "cluster on"');
   const addresses = (sentinel?.addresses ?? []).map((address) => {
     const [, host, port] = /^(\S+?)(?::(\d+))?$/.exec(address) ?? [];
     return { host: host ?? address, port: Number(port ?? 26_379) };
   });
-  return { addresses, socket: undefined, sentinel: sentinel?.master, database: 0, hasTls: false };
+  const secret = file === undefined ? undefined : password(file, read);
+  const found = { master: sentinel?.master ?? '', user, password: secret, hasTls };
+  return { addresses, socket: undefined, sentinel: found, database: 0, hasTls };
 }
 
-function places(urls: readonly string[] = [], isCluster: boolean): Places {
+function places(conf: BlockConf, isCluster: boolean): Places {
+  const { url: urls = [] } = conf;
+  if (conf.sentinel_user !== undefined || conf.sentinel_password_file !== undefined || conf.sentinel_tls)
+    throw new ArgError('"sentinel_…" needs "sentinel"', 'write sentinel MASTER host:port ...;');
   if (urls.length === 0)
     throw new ArgError('a "redis" block needs an address', 'write url redis://host:6379; or sentinel MASTER host:port;');
   if (urls.length > 1 && !isCluster) throw new ArgError('several addresses need "cluster on"');

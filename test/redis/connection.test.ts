@@ -161,6 +161,7 @@ test('errors of a block have its line, and no password', async (t) => {
   t.regex(await errors('url http://127.0.0.1;'), /the address of Redis is invalid/);
   t.regex(await errors('url redis://user:secret@127.0.0.1;'), /must not have a user or a password/);
   t.regex(await errors('url redis://a redis://b;'), /several addresses need "cluster on"/);
+  t.regex(await errors('url redis://a; sentinel_tls on;'), /"sentinel_…" needs "sentinel"/);
   t.regex(await errors('url redis://a; sentinel b c;'), /"sentinel" cannot be combined/);
   t.regex(await errors('url redis://a; password_file pass;'), /open\(\) ".*pass" failed \(2: No such file/);
   t.regex(await errors('url redis://a; password_file pass;', { 'conf/pass': 'secret' }), /others may read ".*pass"/);

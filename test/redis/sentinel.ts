@@ -14,12 +14,28 @@ export interface Sentinel {
   ask(...command: readonly string[]): Promise<string>;
 }
 
-/** A sentinel that watches a master as `main`, with one replica. @param lines further ones of its configuration */
-export async function startSentinel(t: Scope, master: number, lines: readonly string[] = []): Promise<Sentinel> {
+/** A line that names a master comes after the one that declares it. */
+const isLate = (line: string): boolean => line.startsWith('sentinel auth-pass');
+
+interface SentinelOptions {
+  /** Port with TLS of the master, which it uses then, by the name `localhost`, in the place of the other one. */
+  readonly tlsPort?: number;
+}
+
+/** A sentinel that watches a master as `main`: with one replica, unless it uses TLS. @param lines further ones of its configuration, which come first */
+export async function startSentinel(
+  t: Scope,
+  master: number,
+  lines: readonly string[] = [],
+  { tlsPort }: SentinelOptions = {},
+): Promise<Sentinel> {
   const port = await freePort(t);
-  const watched = [`port ${port}`, 'bind 127.0.0.1', `sentinel monitor main 127.0.0.1 ${master} 1`];
+  const address = tlsPort === undefined ? `127.0.0.1 ${master}` : `localhost ${tlsPort}`;
+  const encrypted = tlsPort === undefined ? [] : ['tls-replication yes'];
+  const watched = [`port ${port}`, 'bind 127.0.0.1', ...encrypted, `sentinel monitor main ${address} 1`];
+  const [first, then] = [lines.filter((line) => !isLate(line)), lines.filter(isLate)];
   const limits = ['sentinel down-after-milliseconds main 300', 'sentinel failover-timeout main 1000'];
-  const folder = tempFolder(t, { 'sentinel.conf': [...watched, ...limits, ...lines, ''].join('\n') });
+  const folder = tempFolder(t, { 'sentinel.conf': [...first, ...watched, ...limits, ...then, ''].join('\n') });
   const sentinel = spawn(findProgram('redis-server') ?? '', [join(folder, 'sentinel.conf'), '--sentinel'], { stdio: 'ignore' });
   t.teardown(async () => {
     const exited = once(sentinel, 'exit');
@@ -28,7 +44,7 @@ export async function startSentinel(t: Scope, master: number, lines: readonly st
   });
   await waitFor('the sentinel and its replica', async () => {
     const reply = await askRedis(port, 'SENTINEL', 'REPLICAS', 'main').catch(() => '');
-    return reply.includes('master-link-status') && reply.includes('ok');
+    return tlsPort === undefined ? reply.includes('master-link-status') && reply.includes('ok') : reply !== '';
   });
   return { port, ask: (...command) => askRedis(port, ...command) };
 }

@@ -34,7 +34,7 @@ testRedis('redis-server with sentinels: nodes follow a failover', async (t) => {
   const master = await RedisServer.start(t);
   const replica = await RedisServer.start(t, '--replicaof', '127.0.0.1', String(master.port));
   const { port: sentinel } = await startSentinel(t, master.port);
-  const settings = { addresses: [{ host: '127.0.0.1', port: sentinel }], sentinel: 'main' };
+  const settings = { addresses: [{ host: '127.0.0.1', port: sentinel }], sentinel: { master: 'main' } };
   const a = await PairsNode.start(t, 'a', sentinel, { settings, wait: { replicas: 1, timeout: 1000 } });
   const b = await PairsNode.start(t, 'b', sentinel, { settings });
   await a.inSync();
