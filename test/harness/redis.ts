@@ -67,6 +67,8 @@ export function askRedis(port: number, ...command: readonly string[]): Promise<s
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');
     socket.on('error', reject);
+    // A server that becomes a replica closes its connections.
+    socket.once('close', () => reject(new Error('no reply')));
     socket.once('data', (data) => {
       resolve(data.toString());
       socket.destroy();
