@@ -13,7 +13,7 @@ export interface Change {
   /** The modules after the change: another object than before only if `load_module` lines were added or removed. */
   readonly modules: ModulesInForce;
   /** The main level and the `events` block after the change, what is followed of them. */
-  readonly main: { readonly error_log: readonly { readonly path: string; readonly level: LogLevel }[] };
+  readonly main: { readonly error_log: readonly { readonly path: string; readonly level: LogLevel; readonly json: boolean }[] };
   readonly events: { readonly worker_connections: number };
   /** Warns the operator of valid directives that were probably meant differently; in the master only. */
   readonly warn: (message: string) => void;

@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';
 import { assertFolderAround } from '../toolkit/folder-around.js';
 import { systemErrorText } from '../contract/system-error.js';
-import { choice, flag, number, optional, path, rest, size, text, time } from '../contract/args.js';
+import { choice, flag, number, optional, path, rest, size, text, time, word } from '../contract/args.js';
 import type { Duration } from '../contract/duration.js';
 import { ArgError, directive, type ArgType, type Conf } from '../contract/spec.js';
 import { LOG_LEVELS } from '../log/levels.js';
@@ -215,9 +215,9 @@ export const mainDirectives = {
   lock_file: directive({ in: ['main'], args: path(), doc: 'Accepted; no lock file is needed.' }),
   error_log: directive({
     in: ['main', 'http', 'server', 'location'],
-    args: { path: logPath(), level: optional<LogLevel, unknown, LogLevel>(logLevel(), 'error') },
+    args: { path: logPath(), level: optional<LogLevel, unknown, LogLevel>(logLevel(), 'error'), json: word('json') },
     many: true,
-    doc: 'Log file, and the lowest level of messages that are written to it.',
+    doc: 'Log file, and the lowest level of messages that are written to it. `json`: each line is a JSON object with the time, the level, the message, the client, the server and so on in keys of their own.',
   }),
   load_module: directive({
     in: ['main'],

@@ -42,5 +42,8 @@ export class LogSettings implements Follower {
 }
 
 function sameTargets(a: readonly ErrorLogTarget[], b: readonly ErrorLogTarget[] | undefined): boolean {
-  return a.length === b?.length && a.every(({ path, level }, i) => path === b[i]?.path && level === b[i]?.level);
+  return (
+    a.length === b?.length &&
+    a.every(({ path, level, json = false }, i) => path === b[i]?.path && level === b[i]?.level && json === (b[i]?.json ?? false))
+  );
 }

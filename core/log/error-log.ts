@@ -1,9 +1,9 @@
 import type { HttpRequest } from '../contract/http.js';
 import type { StreamSession } from '../contract/stream.js';
-import { Log, type LogLevel, type SubjectDetail } from '../contract/log.js';
+import { Log, type LogLevel, type LogRecord, type SubjectDetail } from '../contract/log.js';
 import type { LogFile } from '../contract/log-files.js';
 import { errorLine, isRequest, type LogSubject } from './error-line.js';
-import { errorRecord, LogRecordFeed } from './error-record.js';
+import { errorRecord, LogRecordFeed, recordJson } from './error-record.js';
 import { severity } from './levels.js';
 import type { AppendedLogFiles } from './log-files.js';
 
@@ -12,11 +12,14 @@ export interface ErrorLogTarget {
   /** Absolute, or `stderr`. */
   readonly path: string;
   readonly level: LogLevel;
+  /** Lines are JSON objects. */
+  readonly json?: boolean;
 }
 
 interface Sink {
   readonly file: LogFile;
   readonly threshold: number;
+  readonly isJson: boolean;
 }
 
 /** The opened targets of one scope (main, a server, a location). */
@@ -61,7 +64,9 @@ export class ErrorLog extends Log {
 
   /** Opens targets for a scope. @throws LogTargetError */
   open(targets: readonly ErrorLogTarget[]): ErrorLogSinks {
-    return new ErrorLogSinks(targets.map(({ path, level }) => ({ file: this.files.open(path), threshold: severity(level) })));
+    return new ErrorLogSinks(
+      targets.map(({ path, level, json = false }) => ({ file: this.files.open(path), threshold: severity(level), isJson: json })),
+    );
   }
 
   /** Sets where lines go that no scope claims, and closes what they went to. */
@@ -95,8 +100,10 @@ export class ErrorLog extends Log {
     if (rank > threshold) return;
     const now = new Date();
     const line = errorLine(level, text, this.origin, subject, now, detail);
-    for (const sink of sinks) if (rank <= sink.threshold) sink.file.write(line, level);
-    if (this.records.isFollowed) this.records.pass(errorRecord(level, text, this.origin, subject, now, detail), this.#listenerFailed);
+    let record: LogRecord | undefined;
+    const fields = (): LogRecord => (record ??= errorRecord(level, text, this.origin, subject, now, detail));
+    for (const { file, threshold: least, isJson } of sinks) if (rank <= least) file.write(isJson ? recordJson(fields()) : line, level);
+    if (this.records.isFollowed) this.records.pass(fields(), this.#listenerFailed);
   }
 
   readonly #listenerFailed = (error: unknown): void => {

@@ -18,6 +18,20 @@ export function errorRecord(
   return { ...head, connection, ...(isRequest(subject) ? requestFields(subject) : sessionFields(subject)) };
 }
 
+/** A record as one line of JSON. */
+export function recordJson({ time, level, origin, connection, requestId, ...fields }: LogRecord): string {
+  const [pid, thread] = origin.split('#').map(Number);
+  return JSON.stringify({
+    time: new Date(time).toISOString(),
+    level,
+    pid,
+    thread,
+    connection,
+    ...fields,
+    request_id: requestId,
+  });
+}
+
 function sessionFields({ connection, serverAddress, upstreamTrace }: StreamSession & LoggedSession): Partial<LogRecord> {
   return {
     client: connection.remoteAddress,

@@ -4,6 +4,7 @@ import { leavesFolder, pathTemplate } from '../contract/path-template.js';
 import { choice, number, optional, param, rest, size, template, text, time, word } from '../contract/args.js';
 import type { BlockScope } from '../contract/scope.js';
 import type { LogCompression } from '../contract/log-file-options.js';
+import { objectParts, shippedObject } from './log-json.js';
 import { namesSyslog, openLog } from './open-log.js';
 import { Log } from '../contract/log.js';
 import { LogFiles, type NamedLogFiles } from '../contract/log-files.js';
@@ -80,8 +81,12 @@ export function accessLogArgs<R>() {
     gzip: word('gzip'),
     gzipLevel: gzipLevel(),
     condition: param('if', template<R>('condition')),
+    sample: param('sample', number({ min: 1 }), 1),
   } as const;
 }
+
+/** The arguments of `log_json`. */
+export const logJsonArgs = { name: text('name') } as const;
 
 /** The arguments of `open_log_file_cache`. */
 export const logFileCacheArgs = {
@@ -119,6 +124,8 @@ interface AccessLogLine<R> {
   readonly gzip: boolean;
   readonly gzipLevel: number | undefined;
   readonly condition: EngineTemplate<R> | undefined;
+  /** One request of so many is logged. */
+  readonly sample: number;
 }
 
 /** The scope of a server or location. */
@@ -138,6 +145,9 @@ const ESCAPES: Readonly<Record<'default' | 'json' | 'none', Escape>> = {
 function characters(value: string): string {
   return Buffer.from(value, 'latin1').toString();
 }
+
+/** Of a line whose values are JSON already. */
+const asIs: Escape = (value) => value;
 
 /** Content of a JSON string between its quotes, with hexadecimal digits in upper case as nginx writes them. */
 function jsonText(value: string): string {
@@ -163,6 +173,9 @@ interface Line<R> {
   /** Text of a variable without a value. */
   readonly missing: string;
   readonly condition: EngineTemplate<R> | undefined;
+  readonly sample: number;
+  /** Requests since the last one that was logged. */
+  skipped: number;
 }
 
 /** The files that one open_log_file_cache keeps open. */
@@ -176,6 +189,8 @@ interface SharedFiles {
 export interface LogEngine<R> {
   /** Formats that need not be defined, by name; the first one is that of a line without a format. */
   readonly formats: ReadonlyMap<string, LogParts<R>>;
+  /** Keys of the format `json`, which a `log_format` or `log_json` of this name replaces. Absent: there is no such format. */
+  readonly json?: Readonly<Record<string, Getter<R>>>;
   /** For the log: `while logging request`. */
   readonly during: string;
   /** Reports a line that could not be written in the error log. */
@@ -215,7 +230,7 @@ export class AccessLogs<R> {
 
   /** @param written undefined: nothing is, the default holds. @returns undefined for `off` */
   #line(scope: LogScope<R>, line: AccessLogLine<R>, written: Directive | undefined): Line<R> | undefined {
-    const { path, format, condition } = line;
+    const { path, format, condition, sample } = line;
     if (written !== undefined) assertWords(scope, written);
     if (path.constant === 'off') return undefined;
     const [usual] = this.engine.formats.keys();
@@ -226,18 +241,24 @@ export class AccessLogs<R> {
         written,
         `define one with log_format, and name it: access_log ${path.source ?? 'path'} name`,
       );
+    const style = this.#styleOf(scope, name);
+    if (style === undefined)
+      return scope.fail(`unknown log format "${name}"`, written, 'define it with log_format or log_json in the block of the engine');
+    // The first request is logged, whatever `sample` is.
+    return { append: this.#appender(scope, line, written), ...style, condition, sample, skipped: sample - 1 };
+  }
+
+  /** Undefined: there is no format of this name. */
+  #styleOf(scope: LogScope<R>, name: string): Pick<Line<R>, 'parts' | 'escape' | 'missing'> | undefined {
     const found = scope.conf.log_format.find((candidate) => candidate.name === name);
-    const predefined = this.engine.formats.get(name);
-    if (found === undefined && predefined === undefined)
-      scope.fail(`unknown log format "${name}"`, written, 'define it with log_format in the block of the engine');
-    const escape = found?.escape ?? 'default';
-    return {
-      append: this.#appender(scope, line, written),
-      parts: found === undefined ? (predefined ?? []) : found.strings.flat(),
-      escape: ESCAPES[escape],
-      missing: escape === 'default' ? '-' : '',
-      condition,
-    };
+    if (found !== undefined)
+      return { parts: found.strings.flat(), escape: ESCAPES[found.escape], missing: found.escape === 'default' ? '-' : '' };
+    const object = scope.lines('log_json').find(({ args: [word] }) => word?.text === name);
+    if (object !== undefined) return { parts: objectParts<R>(scope, object, ESCAPES.json), escape: asIs, missing: 'null' };
+    const parts = this.engine.formats.get(name);
+    if (parts !== undefined) return { parts, escape: ESCAPES.default, missing: '-' };
+    const { json } = this.engine;
+    return name === 'json' && json !== undefined ? { parts: shippedObject(json, ESCAPES.json), escape: asIs, missing: 'null' } : undefined;
   }
 
   #appender(scope: LogScope<R>, line: AccessLogLine<R>, written: Directive | undefined): Line<R>['append'] {
@@ -280,10 +301,11 @@ export class AccessLogs<R> {
   /** Each name of a format stands for one. The formats are those of the engine's block, which the scope of every server is in. */
   #assertFormats(scope: LogScope<R>): void {
     const names = new Set(this.engine.formats.keys());
-    scope.each(scope.lines('log_format'), (line) => {
+    scope.each([...scope.lines('log_format'), ...scope.lines('log_json')], (line) => {
       const name = line.args[0]?.text ?? '';
-      if (names.has(name)) scope.fail(`duplicate "log_format" name "${name}"`, line);
+      if (names.has(name)) scope.fail(`duplicate "${line.name}" name "${name}"`, line);
       names.add(name);
+      if (line.name === 'log_json') objectParts<R>(scope, line, ESCAPES.json);
     });
   }
 }
@@ -292,7 +314,7 @@ export class AccessLogs<R> {
 function assertWords(scope: Pick<LogScope<never>, 'fail'>, line: Directive): void {
   const [path = '', ...others] = line.args.map((word) => word.text);
   if (path === 'off' && others[0] !== undefined) scope.fail(`invalid parameter "${others[0]}"`, line, '"off" has no other parameters');
-  if (/^(?:(?:buffer|flush|if|gzip)=|gzip$)/.test(others[0] ?? ''))
+  if (/^(?:(?:buffer|flush|if|gzip|sample)=|gzip$)/.test(others[0] ?? ''))
     scope.fail(`unknown log format "${others[0]}"`, line, `the format comes first: access_log ${path} format ${others[0]}`);
   const isBuffered = others.some((option) => /^(?:buffer=|gzip(?:=|$))/.test(option));
   if (isBuffered && path.startsWith('syslog:')) scope.fail('logs to syslog cannot be buffered', line);
@@ -313,6 +335,8 @@ function compressionOf({ gzip, gzipLevel, buffer, flush }: AccessLogLine<never>)
 function writeLine<R>(line: Line<R>, subject: R): void {
   const condition = line.condition?.of(subject);
   if (condition === '' || condition === '0') return;
+  if (++line.skipped < line.sample) return;
+  line.skipped = 0;
   let text = '';
   for (const part of line.parts) {
     if (typeof part === 'string') text += part;

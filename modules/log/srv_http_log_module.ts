@@ -4,6 +4,7 @@ import {
   AccessLogs,
   logFileCacheArgs,
   logFormatArgs,
+  logJsonArgs,
   type LogEngine,
   type LogParts,
 } from '../../core/toolkit/access-log.js';
@@ -22,6 +23,14 @@ const directives = {
     identity: ({ args }) => args[0]?.text ?? '',
     dynamic: true,
     doc: 'Defines a format of access logs.',
+  }),
+  log_json: directive({
+    in: ['http'],
+    args: logJsonArgs,
+    block: 'entries',
+    many: true,
+    identity: ({ args }) => args[0]?.text ?? '',
+    doc: 'Defines a format of access logs whose lines are JSON objects. Entries are keys and values: `status $status;`. Numbers of variables such as `$status` and `$request_time` are numbers, variables without a value are null.',
   }),
   access_log: directive({
     in: ['http', 'server', 'location', 'if in location', 'limit_except'],
@@ -46,7 +55,35 @@ const COMBINED = '$remote_addr - $remote_user [$time_local] "$request" $status $
 /** Result of `context.parts` for the predefined format; spelled out because no directive carries it. */
 const COMBINED_PARTS: LogParts<HttpRequest> = COMBINED.split(/(\$\w+)/).map(combinedPart);
 
+const variable =
+  (name: string): VariableGetter =>
+  (request) =>
+    request.variable(name);
+
+/** The keys of the format `json`, and their variables. */
+const JSON_KEYS: Readonly<Record<string, VariableGetter>> = {
+  time: variable('time_iso8601'),
+  remote_addr: variable('remote_addr'),
+  remote_user: variable('remote_user'),
+  method: variable('request_method'),
+  uri: variable('request_uri'),
+  protocol: variable('server_protocol'),
+  host: variable('host'),
+  server: variable('server_name'),
+  status: variable('status'),
+  body_bytes_sent: variable('body_bytes_sent'),
+  request_length: variable('request_length'),
+  request_time: variable('request_time'),
+  upstream_addr: variable('upstream_addr'),
+  upstream_status: variable('upstream_status'),
+  upstream_response_time: variable('upstream_response_time'),
+  referer: variable('http_referer'),
+  user_agent: variable('http_user_agent'),
+  request_id: variable('request_id'),
+};
+
 const ENGINE: LogEngine<HttpRequest> = {
+  json: JSON_KEYS,
   formats: new Map([['combined', COMBINED_PARTS]]),
   during: 'while logging request',
   report: (log, text, request) => log.write('crit', text, request),

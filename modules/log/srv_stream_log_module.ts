@@ -1,4 +1,4 @@
-import { accessLogArgs, AccessLogs, logFileCacheArgs, logFormatArgs, type LogEngine } from '../../core/toolkit/access-log.js';
+import { accessLogArgs, AccessLogs, logFileCacheArgs, logFormatArgs, logJsonArgs, type LogEngine } from '../../core/toolkit/access-log.js';
 import { streamModule } from '../../core/contract/manifest.js';
 import { Log } from '../../core/contract/log.js';
 import { LogFiles } from '../../core/contract/log-files.js';
@@ -16,6 +16,14 @@ const directives = {
     identity: ({ args }) => args[0]?.text ?? '',
     dynamic: true,
     doc: 'Defines a format of access logs.',
+  }),
+  log_json: directive({
+    in: ['stream'],
+    args: logJsonArgs,
+    block: 'entries',
+    many: true,
+    identity: ({ args }) => args[0]?.text ?? '',
+    doc: 'Defines a format of access logs whose lines are JSON objects. Entries are keys and values: `status $status;`. Numbers of variables such as `$status` and `$request_time` are numbers, variables without a value are null.',
   }),
   access_log: directive({
     in: ANYWHERE,
