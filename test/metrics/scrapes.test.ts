@@ -3,6 +3,8 @@ import { setImmediate } from 'node:timers/promises';
 import test from 'ava';
 import { Distribution } from '../../core/contract/distribution.js';
 import type { FigureFamily, Sample } from '../../core/contract/families.js';
+import type { ClusterView } from '../../core/contract/cluster.js';
+import { clusterFamilies } from '../../modules/metrics/node-figures.js';
 import { acceptedFormat } from '../../modules/metrics/accepted-format.js';
 import { Exposition, type Format } from '../../modules/metrics/exposition.js';
 import type { AnyFamily } from '../../modules/metrics/grouped.js';
@@ -246,4 +248,46 @@ test('the format is the one that a client prefers', (t) => {
   t.is(acceptedFormat('application/openmetrics-text; version=1.0.0; q=0.3, text/plain;version=0.0.4;q=0.4'), 'text');
   t.is(acceptedFormat('application/openmetrics-text;version=0.0.1,text/plain;q=0.5'), 'text');
   t.is(acceptedFormat('application/json'), 'text');
+});
+
+test('nodes of a cluster are shown, where there is one', async (t) => {
+  const node = {
+    address: '10.0.0.1',
+    srv: '1',
+    since: 0,
+    entry: undefined,
+    reason: undefined,
+    isStale: false,
+    drift: [],
+    pairs: undefined,
+  };
+  const view: ClusterView = {
+    name: 'shop',
+    node: 'a',
+    version: 7,
+    nodes: [
+      { ...node, name: 'a', version: 7, state: 'in_sync', lag: 0 },
+      { ...node, name: 'b', version: 5, state: 'behind', lag: 3 },
+      { ...node, name: 'c', version: 5, state: 'away', lag: undefined },
+    ],
+    redis: { name: 'main', state: 'ready', reason: undefined, since: 0, role: 'master', latency: 2, memory: undefined },
+  };
+  const read = readOpenMetrics((await textOf([...clusterFamilies(view)], 'openmetrics')).text);
+  t.deepEqual(
+    read.flatMap(({ samples }) => samples.map(({ name, labels, value }) => `${name} ${labels['node'] ?? ''} ${value}`)),
+    [
+      'srv_cluster_redis_up  1',
+      'srv_cluster_redis_latency_seconds  0.002',
+      'srv_cluster_node_in_sync a 1',
+      'srv_cluster_node_in_sync b 0',
+      'srv_cluster_node_in_sync c 0',
+      'srv_cluster_node_version a 7',
+      'srv_cluster_node_version b 5',
+      'srv_cluster_node_version c 5',
+      'srv_cluster_node_lag_seconds a 0',
+      'srv_cluster_node_lag_seconds b 3',
+      'srv_metrics_other_samples  0',
+    ],
+  );
+  t.deepEqual([...clusterFamilies({ ...view, redis: undefined })], []);
 });
