@@ -36,6 +36,7 @@ import { STREAM_SERVERS } from '../stream/site/stream-listens.js';
 import { StreamRelays } from '../stream/upstream/relay-route.js';
 import { STREAM_UPSTREAMS } from '../upstream/upstream-engine.js';
 import { Admission } from '../net/admission.js';
+import { ConnectionWatch } from '../net/connection-watch.js';
 import { CoarseClock, ExactClock } from '../net/clock.js';
 import { SystemHostNames } from '../net/host-names.js';
 import { TimerWheel } from '../net/timers.js';
@@ -223,6 +224,7 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
   services.provide(ModuleZones, moduleZones);
   services.provide(ZoneMetrics, metrics);
   services.provide(FamilySources, new FamilySources());
+  services.provide(ConnectionWatch, admission.watch);
   if (role !== 'control') services.provide(ChannelHub, channels);
   // Ends last: all others have timers.
   instance.follow({ prepare: () => NOTHING_TO_DO, stop: () => timers.stop() });

@@ -1,4 +1,5 @@
 import { ModuleStorages } from '../changes/module-storage.js';
+import { ClientConnections } from '../contract/client-connections.js';
 import { Channels } from '../contract/channels.js';
 import { Families } from '../contract/families.js';
 import { KeyValue } from '../contract/key-value.js';
@@ -7,10 +8,12 @@ import { Metrics } from '../contract/metrics.js';
 import { Storage } from '../contract/storage.js';
 import { Tasks } from '../contract/tasks.js';
 import { Zones } from '../contract/zones.js';
+import { ConnectionWatch } from '../net/connection-watch.js';
 import { ZoneMetrics } from '../zone/metrics.js';
 import type { LimitedCall } from './call-limit.js';
 import { ChannelHub } from './channel-hub.js';
 import { ModuleChannels } from './module-channels.js';
+import { ModuleConnections } from './module-connections.js';
 import type { LoadedModule } from './module-file.js';
 import type { Belonging } from './module-life.js';
 import { FamilySources, ModuleFamilies } from './module-families.js';
@@ -51,6 +54,7 @@ export function ownServices({ name, isShipped }: LoadedModule, { services, log, 
   if (!isShipped) own.set(Log, new ModuleLog(name, log));
   if (services.has(ZoneMetrics)) belong(Metrics, new ModuleMetrics(name, services.get(ZoneMetrics)));
   if (services.has(FamilySources)) belong(Families, new ModuleFamilies(services.get(FamilySources)));
+  if (services.has(ConnectionWatch)) belong(ClientConnections, new ModuleConnections(services.get(ConnectionWatch)));
   if (services.has(ModuleZones)) belong(Zones, new OwnZones(name, services.get(ModuleZones)));
   if (services.has(KeyValue)) belong(KeyValue, new ModuleKeyValue(name, services.get(KeyValue), log, limited));
   if (services.has(ChannelHub)) belong(Channels, new ModuleChannels(name, services.get(ChannelHub), log, limited));

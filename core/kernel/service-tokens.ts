@@ -1,6 +1,7 @@
 import { ApiRoutes } from '../contract/api-routes.js';
 import { BusAccess } from '../contract/bus-access.js';
 import { Channels } from '../contract/channels.js';
+import { ClientConnections } from '../contract/client-connections.js';
 import { Cluster } from '../contract/cluster.js';
 import { ControlPlaneGuard } from '../contract/control-plane-guard.js';
 import { DataPlane } from '../contract/data-plane.js';
@@ -33,6 +34,7 @@ export const SERVICE_TOKENS: ReadonlySet<unknown> = new Set<unknown>([
   ApiRoutes,
   BusAccess,
   Channels,
+  ClientConnections,
   Cluster,
   ConfigurationHistory,
   ControlPlaneGuard,

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { Log } from '../contract/log.js';
 import type { Clock } from './clock.js';
 import { Descriptors } from './descriptors.js';
+import { ConnectionWatch } from './connection-watch.js';
 import { IdleClients } from './idle-clients.js';
 
 /** Counts the connections of one thread. */
@@ -21,6 +22,7 @@ export interface ConnectionCounters {
 /** Decides which connections one thread accepts, whatever protocol they speak: worker_connections is one limit for all traffic engines. */
 export class Admission {
   readonly idleClients = new IdleClients();
+  readonly watch: ConnectionWatch;
   readonly #descriptors: Descriptors;
   #streams = 0;
   /** Connections to members. */
@@ -35,6 +37,7 @@ export class Admission {
     /** Connections that the thread may have at once, to clients and upstreams (worker_connections). */
     public limit: number,
   ) {
+    this.watch = new ConnectionWatch(log);
     this.#descriptors = new Descriptors(clock);
   }
 

@@ -75,7 +75,10 @@ export abstract class ConnectionListener<C extends EngineConnection> implements 
   }
 
   admit(socket: Socket): boolean {
-    return this.#context.admission.admit(socket);
+    const { admission } = this.#context;
+    const isAdmitted = admission.admit(socket);
+    admission.watch.came(this.options.address, socket, isAdmitted);
+    return isAdmitted;
   }
 
   onPreludeFailed(): void {

@@ -1,5 +1,6 @@
 import type { EventEmitter } from 'node:events';
 import type { SecureContext } from 'node:tls';
+import type { ConnectionTls } from '../contract/client-connection.js';
 import type { KeyLog } from '../contract/manifest.js';
 import type { AcceptedConnection } from './accepted-connection.js';
 
@@ -59,8 +60,9 @@ export interface TlsIdentities {
   /** The context of a handshake by variables, which have the values of this connection. @throws what `contextFor` throws */
   variableContext(contexts: VariableContexts, connection: AcceptedConnection): SecureContext | undefined;
   /** @param isReused the client has resumed a session */
-  onHandshake(isReused: boolean): void;
-  onHandshakeFailed(): void;
+  onHandshake(tls: ConnectionTls): void;
+  /** @param reason for the error log; empty: there is none */
+  onHandshakeFailed(reason: string): void;
 }
 
 /** A list of protocols as ALPN carries it. */

@@ -23,6 +23,14 @@ export interface Scrape {
 
 type Known = Pick<Upstreams, 'get'>;
 
+/** The configuration that rows are of. */
+export interface Configured {
+  readonly http: Known;
+  readonly stream: Known;
+  /** Addresses that the server listens on. */
+  readonly addresses: () => ReadonlySet<string>;
+}
+
 /** Members that are looked at before others run. */
 const PIECE = 500;
 /** Rows whose names are taken apart before others run. */
@@ -43,8 +51,7 @@ export class Collector {
 
   constructor(
     private readonly tables: StatisticsTables,
-    private readonly http: Known,
-    private readonly stream: Known,
+    private readonly configured: Configured,
     private readonly run: (work: () => Promise<void>) => void,
   ) {}
 
@@ -96,6 +103,7 @@ export class Collector {
         await removed(ended);
         this.tables.forget();
         await this.#endMembers(rows);
+        this.#endListeners(rows);
       } finally {
         this.#isSweeping = false;
       }
@@ -111,7 +119,7 @@ export class Collector {
       const isStream = kind.startsWith('stream');
       const key = `${isStream ? 'stream' : 'http'} ${name}`;
       if (!members.has(key)) {
-        members.set(key, await membersOf((isStream ? this.stream : this.http).get(name)));
+        members.set(key, await membersOf(this.configured[isStream ? 'stream' : 'http'].get(name)));
         if (members.get(key) !== undefined) this.#seen.add(key);
       }
       if (++looked % PIECE === 0) await setImmediate();
@@ -120,6 +128,14 @@ export class Collector {
       if (!isThere) table.end(totals);
     }
     for (const key of this.#seen) if (!members.has(key)) this.#seen.delete(key);
+  }
+
+  /** Ends rows of listeners that the configuration has no more, when their last connection is closed. */
+  #endListeners(rows: readonly NamedRow[]): void {
+    const listeners = rows.filter(({ kind }) => kind === 'listener');
+    if (listeners.length === 0) return;
+    const addresses = this.configured.addresses();
+    for (const { name, totals, table } of listeners) if (!addresses.has(name) && totals.gauge(0) <= 0) table.end(totals);
   }
 
   #nameOf(totals: FigureTotals, table: FigureTable): NamedRow {

@@ -1,33 +1,25 @@
-import type { Distribution } from '../../core/contract/distribution.js';
-import type { Collection, FigureFamily, Sample } from '../../core/contract/families.js';
+import type { Collection, FigureFamily } from '../../core/contract/families.js';
 import type { Labels } from '../../core/contract/metrics.js';
 import type { Collector, NamedRow } from './collector.js';
 import { OTHER } from './filters.js';
 import {
   AttemptFigure,
   CACHE_STATUSES,
-  CLASSES,
-  CODES,
+  CIPHER_FAMILIES,
+  HANDSHAKE_FAILURES,
   Http,
   LIMITS,
+  ListenerFigure,
   Main,
   METHODS,
   PROTOCOLS,
   Stream,
   Time,
+  TLS_PROTOCOLS,
   type RowKind,
 } from './layout.js';
+import { counterFamilies, counterSamples, gaugeSamples, listed, statusSamples, timeFamily, type Group } from './samples.js';
 import { shownName } from './shown-name.js';
-
-/** Kinds of rows with the same figures. */
-interface Group {
-  readonly kinds: readonly RowKind[];
-  /** Beginning of the names of its families. */
-  readonly prefix: string;
-  /** Completes "Requests, of": `a server`. */
-  readonly of: string;
-  readonly labels: (row: NamedRow) => Labels;
-}
 
 const REQUESTS: readonly Group[] = [
   { kinds: ['server'], prefix: 'srv_http', of: 'a server', labels: ({ name }) => ({ server: name }) },
@@ -50,6 +42,8 @@ const ATTEMPTS: readonly Group[] = [
 const MAIN: Group = { kinds: ['main'], prefix: 'srv_http', of: 'a server', labels: () => ({}) };
 const SESSIONS: Group = { kinds: ['stream_server'], prefix: 'srv_stream', of: 'a server', labels: ({ name }) => ({ server: name }) };
 
+const LISTENERS: Group = { kinds: ['listener'], prefix: 'srv_listener', of: 'a listener', labels: ({ name }) => ({ address: name }) };
+
 /** Figures for monitoring, made while they are read. */
 export function collectFamilies(collector: Collector): Collection {
   const { rows, done } = collector.scrape();
@@ -67,6 +61,7 @@ function* familiesOf(rows: readonly NamedRow[], { budget }: Collector): Generato
     samples: counterSamples(of(byKind, MAIN), MAIN, Main.Subrequests),
   };
   yield* sessionFamilies(SESSIONS, of(byKind, SESSIONS));
+  yield* listenerFamilies(LISTENERS, of(byKind, LISTENERS));
   yield { name: 'srv_vts_groups', help: 'Groups of requests.', kind: 'gauge', samples: [{ labels: {}, value: budget.groups }] };
   yield {
     name: 'srv_vts_rejected_rows',
@@ -74,17 +69,6 @@ function* familiesOf(rows: readonly NamedRow[], { budget }: Collector): Generato
     kind: 'counter',
     samples: [{ labels: {}, value: budget.rejected }],
   };
-}
-
-/** Makes families of single counters. */
-function counterFamilies(rows: readonly NamedRow[], group: Group) {
-  return (name: string, help: string, counter: number, unit?: 'bytes'): FigureFamily => ({
-    name: `${group.prefix}_${name}`,
-    help: `${help}, of ${group.of}.`,
-    ...(unit && { unit }),
-    kind: 'counter',
-    samples: counterSamples(rows, group, counter),
-  });
 }
 
 type RowsByKind = ReadonlyMap<RowKind, readonly NamedRow[]>;
@@ -190,55 +174,28 @@ function* sessionFamilies(group: Group, rows: readonly NamedRow[]): Generator<Fi
   yield timeFamily(`${prefix}_session_duration`, `Time of sessions of ${group.of}.`, rows, group, 0);
 }
 
-function timeFamily(name: string, help: string, rows: readonly NamedRow[], group: Group, distribution: number): FigureFamily {
-  const isNumerous = group.kinds.some((kind) => kind.endsWith('member'));
-  return { name, help, unit: 'seconds', kind: 'distribution', isNumerous, samples: distributionSamples(rows, group, distribution) };
-}
-
-function* counterSamples(rows: readonly NamedRow[], { labels }: Group, counter: number): Generator<Sample> {
-  for (const row of rows) yield { labels: labels(row), value: row.totals.counter(counter), createdAt: row.totals.createdAt };
-}
-
-function* gaugeSamples(rows: readonly NamedRow[], { labels }: Group): Generator<Sample> {
-  for (const row of rows) yield { labels: labels(row), value: row.totals.gauge(0) };
-}
-
-function* distributionSamples(rows: readonly NamedRow[], { labels }: Group, distribution: number): Generator<Sample<Distribution>> {
-  for (const row of rows) yield { labels: labels(row), value: row.totals.distribution(distribution), createdAt: row.totals.createdAt };
-}
-
-/** Samples of a list of counters beside each other. Zeros are left out. */
-function listed(
-  rows: readonly NamedRow[],
-  group: Group,
-  first: number,
-  label: string,
-  names: readonly string[],
-): { readonly kind: 'counter'; readonly samples: Iterable<Sample> } {
-  return { kind: 'counter', samples: listSamples(rows, group, { first, label, names }) };
-}
-
-interface CounterList {
-  readonly first: number;
-  readonly label: string;
-  readonly names: readonly string[];
-}
-
-function* listSamples(rows: readonly NamedRow[], { labels }: Group, { first, label, names }: CounterList): Generator<Sample> {
-  for (const row of rows) {
-    // A row that has counted nothing has no sample, after which a reader could pause.
-    if (row.totals.counter(0) === 0) continue;
-    const counters = row.totals.counters(first, names.length);
-    const common = labels(row);
-    for (const [at, name] of names.entries()) {
-      const value = counters[at]!;
-      if (value > 0) yield { labels: { ...common, [label]: name.toLowerCase() }, value, createdAt: row.totals.createdAt };
-    }
-  }
-}
-
-const STATUS_NAMES: readonly string[] = [...CODES.map(String), ...CLASSES];
-
-function* statusSamples(rows: readonly NamedRow[], group: Group, first: number): Generator<Sample> {
-  yield* listSamples(rows, group, { first, label: 'code', names: STATUS_NAMES });
+function* listenerFamilies(group: Group, rows: readonly NamedRow[]): Generator<FigureFamily> {
+  const one = counterFamilies(rows, group);
+  yield one('connections', 'Connections that were accepted', ListenerFigure.Accepted);
+  yield one('rejected_connections', 'Connections that were closed because there were too many', ListenerFigure.Rejected);
+  yield {
+    name: 'srv_listener_open_connections',
+    help: 'Open connections of a listener.',
+    kind: 'gauge',
+    samples: gaugeSamples(rows, group),
+  };
+  yield one('handshakes', 'TLS handshakes', ListenerFigure.Handshakes);
+  yield one('resumed_handshakes', 'TLS handshakes that resumed a session', ListenerFigure.Resumed);
+  yield {
+    ...one('handshakes_by_protocol', 'TLS handshakes by protocol', 0),
+    ...listed(rows, group, ListenerFigure.Protocols, 'protocol', TLS_PROTOCOLS),
+  };
+  yield {
+    ...one('handshakes_by_cipher', 'TLS handshakes by the family of the cipher', 0),
+    ...listed(rows, group, ListenerFigure.Ciphers, 'cipher', CIPHER_FAMILIES),
+  };
+  yield {
+    ...one('failed_handshakes', 'TLS handshakes that failed', 0),
+    ...listed(rows, group, ListenerFigure.Failures, 'reason', HANDSHAKE_FAILURES),
+  };
 }

@@ -100,7 +100,26 @@ export const enum Stream {
 }
 export const STREAM_SHAPE: RowShape = { counters: Stream.Statuses + STATUS_CELLS, gauges: 1, distributions: 1 };
 
+export const TLS_PROTOCOLS = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3', 'other'] as const;
+export const CIPHER_FAMILIES = ['aes_gcm', 'chacha20', 'aes_cbc', 'aes_ccm', 'other'] as const;
+export const HANDSHAKE_FAILURES = ['closed', 'timed_out', 'certificate', 'protocol', 'cipher', 'rejected', 'other'] as const;
+
+/** Figures of a listener. Its gauge: connections at this moment. */
+export const enum ListenerFigure {
+  Accepted,
+  /** Connections for which there was no room. */
+  Rejected,
+  Handshakes,
+  Resumed,
+  Failed,
+  Protocols,
+  Ciphers = Protocols + 5,
+  Failures = Ciphers + 5,
+}
+export const LISTENER_SHAPE: RowShape = { counters: ListenerFigure.Failures + HANDSHAKE_FAILURES.length, gauges: 1, distributions: 0 };
+
 export type RowKind =
+  | 'listener'
   | 'main'
   | 'server'
   | 'location'

@@ -14,7 +14,11 @@ export const SECTIONS: Readonly<Record<string, readonly RowKind[]>> = {
   upstreams: ['upstream', 'member'],
   stream_servers: ['stream_server'],
   stream_upstreams: ['stream_upstream', 'stream_member'],
+  listeners: ['listener'],
 };
+
+/** Rows without rates: their first figures are others. */
+const UNRATED: ReadonlySet<RowKind> = new Set(['main', 'listener']);
 
 /** Which rows. */
 export interface Selection {
@@ -104,7 +108,7 @@ export class Pages {
       section: sectionOf(kind),
       name: kind === 'main' ? 'all' : isGroup ? shownName(name) : name,
       ...((isGroup || part !== '') && { part: shownPart }),
-      view: { ...viewOf(kind, totals), ...(kind !== 'main' && { rates: this.rates.of(totals) }), since: totals.createdAt },
+      view: { ...viewOf(kind, totals), ...(!UNRATED.has(kind) && { rates: this.rates.of(totals) }), since: totals.createdAt },
     };
   }
 }

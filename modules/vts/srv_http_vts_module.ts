@@ -1,15 +1,17 @@
 import { setImmediate } from 'node:timers/promises';
 import type { FigureTable } from '../../core/contract/figures.js';
 import { action, type ActionContext } from '../../core/contract/control.js';
+import { ClientConnections } from '../../core/contract/client-connections.js';
 import { DECLINED, type HttpHandlers } from '../../core/contract/http.js';
 import { httpModule, type HttpModule } from '../../core/contract/manifest.js';
 import { Metrics, type MetricScope } from '../../core/contract/metrics.js';
 import { Families } from '../../core/contract/families.js';
 import { ServerStatus } from '../../core/contract/server-status.js';
 import { Statistics } from '../../core/contract/statistics.js';
-import { StreamUpstreams } from '../../core/contract/stream-servers.js';
+import { StreamServers, StreamUpstreams } from '../../core/contract/stream-servers.js';
 import { Tasks } from '../../core/contract/tasks.js';
 import { Upstreams } from '../../core/contract/upstreams.js';
+import { VirtualServers } from '../../core/contract/virtual-servers.js';
 import { Zones } from '../../core/contract/zones.js';
 import { EndedRequest } from './counting.js';
 import { directives, OWN_SIZE } from './directives.js';
@@ -18,6 +20,7 @@ import { CountedServers, isCounted, mostGroups, ScopeCounters, ServerCounters, t
 import { Collector } from './collector.js';
 import type { FormatMember } from './format-json.js';
 import { memberSettings } from './member-settings.js';
+import { ListenerRows } from './listener-rows.js';
 import { MemberRows } from './member-rows.js';
 import { Pages, selected, type Page, type PageCall, type Selection } from './pages.js';
 import { INTERVAL, Rates } from './rates.js';
@@ -41,6 +44,7 @@ export class HttpStatistics extends StatisticsMemory implements HttpModule {
   readonly #servers = new CountedServers();
   /** Rows of members by their table. */
   readonly #members = new Map<FigureTable, MemberRows>();
+  readonly #listeners: ListenerRows;
   readonly #trimSteps = new Set<() => void>();
 
   constructor(
@@ -51,18 +55,30 @@ export class HttpStatistics extends StatisticsMemory implements HttpModule {
     private readonly statistics: Statistics,
     private readonly status: ServerStatus,
     private readonly metrics: Metrics,
+    private readonly connections: ClientConnections,
     streamUpstreams: StreamUpstreams,
+    servers: VirtualServers,
+    streamServers: StreamServers,
   ) {
     super();
     this.#tables = new StatisticsTables(zones, zones.own('figures', OWN_SIZE));
-    this.#collector = new Collector(this.#tables, upstreams, streamUpstreams, (work) => tasks.run(work));
+    this.#collector = new Collector(
+      this.#tables,
+      { http: upstreams, stream: streamUpstreams, addresses: () => addressesOf(servers, streamServers) },
+      (work) => tasks.run(work),
+    );
+    this.#listeners = new ListenerRows(this.#tables);
     this.#pages = new Pages(this.#collector, this.#rates, setImmediate);
   }
 
   start(role: string): void {
-    if (role !== 'worker') this.families.provide(() => collectFamilies(this.#collector));
-    if (role === 'worker') this.tasks.every(TRIM, () => this.#trim());
-    else this.tasks.every(INTERVAL, () => this.#sample());
+    if (role === 'worker') {
+      this.connections.observe(this.#listeners);
+      this.tasks.every(TRIM, () => this.#trim());
+    } else {
+      this.families.provide(() => collectFamilies(this.#collector));
+      this.tasks.every(INTERVAL, () => this.#sample());
+    }
   }
 
   own(scope: MetricScope): FigureTable {
@@ -154,7 +170,12 @@ export class HttpStatistics extends StatisticsMemory implements HttpModule {
     let hasTrimmed = false;
     for (const table of this.#tables.all) if (table.trim()) hasTrimmed = true;
     if (!hasTrimmed) return;
+    this.#listeners.clear();
     for (const members of this.#members.values()) members.clear();
     for (const step of this.#trimSteps) step();
   }
+}
+
+function addressesOf(...engines: readonly VirtualServers[]): ReadonlySet<string> {
+  return new Set(engines.flatMap((servers) => Array.from(servers.all(), ({ addresses }) => addresses)).flat());
 }

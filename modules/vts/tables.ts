@@ -38,6 +38,12 @@ export class StatisticsTables {
     return [...this.#uses.keys()];
   }
 
+  /** That in use, the oldest; undefined: nothing is counted. */
+  get current(): FigureTable | undefined {
+    for (const [table, uses] of this.#uses) if (uses > 0) return table;
+    return undefined;
+  }
+
   /** Forgets tables that nothing uses and that have no rows any more. */
   forget(): void {
     for (const [table, uses] of this.#uses) if (uses === 0 && table.totals().length === 0) this.#uses.delete(table);

@@ -3,11 +3,15 @@ import type { FigureTotals } from '../../core/contract/figures.js';
 import {
   AttemptFigure,
   CACHE_STATUSES,
+  CIPHER_FAMILIES,
   CLASSES,
   CODES,
+  HANDSHAKE_FAILURES,
   Http,
   HTTP_SHAPE,
   LIMITS,
+  ListenerFigure,
+  LISTENER_SHAPE,
   Main,
   MEMBER_SHAPE,
   METHODS,
@@ -15,6 +19,7 @@ import {
   Stream,
   STREAM_SHAPE,
   Time,
+  TLS_PROTOCOLS,
   type RowKind,
 } from './layout.js';
 
@@ -47,6 +52,7 @@ export type RowView = Readonly<Record<string, unknown>>;
 export function viewOf(kind: RowKind, totals: FigureTotals): RowView {
   if (kind === 'upstream' || kind === 'stream_upstream') return upstreamView(totals);
   if (kind === 'member' || kind === 'stream_member') return attemptsView(totals);
+  if (kind === 'listener') return listenerView(totals);
   if (kind === 'main') return { subrequests: totals.counter(Main.Subrequests) };
   return kind === 'stream_server' ? sessionsView(totals) : requestsView(kind, totals);
 }
@@ -119,6 +125,27 @@ function sessionsView(totals: FigureTotals): RowView {
     retries: counter(Stream.Retries),
     limits: { conn_rejected: counter(Stream.ConnRejected) },
     times: timesView(totals.distribution(0)),
+  };
+}
+
+function listenerView(totals: FigureTotals): RowView {
+  const counters = totals.counters(0, LISTENER_SHAPE.counters);
+  const handshakes = counters[ListenerFigure.Handshakes]!;
+  const failed = counters[ListenerFigure.Failed]!;
+  return {
+    accepted: counters[ListenerFigure.Accepted]!,
+    rejected: counters[ListenerFigure.Rejected]!,
+    current: totals.gauge(0),
+    ...(handshakes + failed > 0 && {
+      tls: {
+        handshakes,
+        resumed: counters[ListenerFigure.Resumed]!,
+        protocols: present(counters, ListenerFigure.Protocols, TLS_PROTOCOLS),
+        ciphers: present(counters, ListenerFigure.Ciphers, CIPHER_FAMILIES),
+        failed,
+        failures: present(counters, ListenerFigure.Failures, HANDSHAKE_FAILURES),
+      },
+    }),
   };
 }
 

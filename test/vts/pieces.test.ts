@@ -37,7 +37,7 @@ function stage(count: number) {
   const table = { totals: () => rows, limited: 0, rejected: 0, sweep: () => undefined } as unknown as FigureTable;
   const upstreams = { get: () => undefined };
   const tables = { all: [table], forget: () => undefined };
-  const collector = new Collector(tables as never, upstreams, upstreams, () => undefined);
+  const collector = new Collector(tables as never, { http: upstreams, stream: upstreams, addresses: () => new Set() }, () => undefined);
   const pause = (): Promise<void> => {
     pauses++;
     cells = 0;

@@ -33,7 +33,7 @@ interface Figures {
 type Statistics = Readonly<Record<'servers' | 'upstreams' | 'locations' | 'http', Readonly<Record<string, Figures>>>>;
 
 test('each figure is what clients and members have counted', async (t) => {
-  t.timeout(600_000);
+  t.timeout(3_600_000);
   /** Requests that are abandoned when a member has them, by their arguments. */
   const waiting = new Map<string, () => void>();
   const member: Counts = {};

@@ -1,3 +1,4 @@
+import type { ConnectionTls } from '../../contract/client-connection.js';
 import type { SecureContext } from 'node:tls';
 import type { AcceptedConnection } from '../../net/accepted-connection.js';
 import type { ListenOptions } from '../../net/listen-options.js';
@@ -71,12 +72,14 @@ export class HttpListener extends ConnectionListener<Connection> implements TlsI
     return old.length;
   }
 
-  onHandshake(isReused: boolean): void {
-    this.context.figures.countHandshake(isReused);
+  onHandshake(tls: ConnectionTls): void {
+    this.context.figures.countHandshake(tls.isReused);
+    this.context.admission.watch.handshake(this.options.address, tls);
   }
 
-  onHandshakeFailed(): void {
+  onHandshakeFailed(reason: string): void {
     this.context.figures.countFailedHandshake();
+    this.context.admission.watch.handshakeFailed(this.options.address, reason);
   }
 
   tlsFor(serverName: string): TlsIdentity | undefined {

@@ -68,7 +68,7 @@ export class TlsHandshake extends Prelude {
   }
 
   protected override fail(level: 'info' | 'error', reason: string | undefined): void {
-    if (this.#begun) this.identities.onHandshakeFailed();
+    if (this.#begun) this.identities.onHandshakeFailed(reason ?? '');
     super.fail(level, reason);
   }
 
@@ -137,12 +137,13 @@ export class TlsHandshake extends Prelude {
     sessions: ConnectionSessions | undefined,
   ): void {
     const { connection } = this;
-    this.identities.onHandshake(socket.isSessionReused());
     // An error of TLS ends the connection also from now on, see TLSSocket in Node's lib/_tls_wrap.js.
     socket.on('_tlsError', (error: Error) => socket.destroy(error));
     connection.secure = true;
     connection.alpn = socket.alpnProtocol || undefined;
-    connection.tls = new AgreedTls(socket, hello);
+    const tls = new AgreedTls(socket, hello);
+    connection.tls = tls;
+    this.identities.onHandshake(tls);
     connection.clientAuthority = clientAuthority;
     if (clientAuthority !== undefined) connection.certificate = clientCertificate(socket, clientAuthority, verifyDepth);
     sessions?.onHandshake(connection.certificate?.error === undefined);

@@ -1,5 +1,6 @@
 import type { SecureContext } from 'node:tls';
 import type { Address } from '../../contract/address.js';
+import type { ConnectionTls } from '../../contract/client-connection.js';
 import {
   STREAM_BAD_REQUEST,
   STREAM_INTERNAL_ERROR,
@@ -32,7 +33,7 @@ const NOTHING: Buffer = Buffer.alloc(0);
 
 /** Parts of the address that a client needs. */
 export interface TcpListener {
-  readonly options: Pick<ListenOptions, 'secure' | 'proxyProtocol'>;
+  readonly options: Pick<ListenOptions, 'address' | 'secure' | 'proxyProtocol'>;
   readonly connections: Set<TcpClient>;
 }
 
@@ -203,12 +204,14 @@ export class TcpClient extends ConnectionFacts implements ClientEnd, SocketUser,
     return contexts.contextFor(session);
   }
 
-  onHandshake(isReused: boolean): void {
-    this.context.figures.countHandshake(isReused);
+  onHandshake(tls: ConnectionTls): void {
+    this.context.figures.countHandshake(tls.isReused);
+    this.context.admission.watch.handshake(this.listener.options.address, tls);
   }
 
-  onHandshakeFailed(): void {
+  onHandshakeFailed(reason: string): void {
     this.context.figures.countFailedHandshake();
+    this.context.admission.watch.handshakeFailed(this.listener.options.address, reason);
   }
 
   // The socket, until it is taken over.

@@ -66,12 +66,21 @@ export class UdpStreamListener implements DatagramServer, EngineListener, Sessio
   }
 
   admitFlow(): boolean {
-    return this.context.admission.admitSession();
+    const { admission } = this.context;
+    const isAdmitted = admission.admitSession();
+    if (!isAdmitted) admission.watch.rejected(this.options.address);
+    return isAdmitted;
   }
 
   serveFlow(flow: UdpFlow, first: Buffer): void {
     const { context } = this;
     const client = new UdpClient(context.nextConnectionId(), this, context, flow);
-    client.start(new Session(context, this, client, phaseRunner), first);
+    const session = new Session(context, this, client, phaseRunner);
+    const { watch } = context.admission;
+    if (watch.isWatched) {
+      watch.accepted(this.options.address);
+      session.atEnd(() => watch.closed(this.options.address));
+    }
+    client.start(session, first);
   }
 }

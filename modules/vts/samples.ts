@@ -1,0 +1,80 @@
+/** Samples of rows for monitoring. */
+import type { Distribution } from '../../core/contract/distribution.js';
+import type { FigureFamily, Sample } from '../../core/contract/families.js';
+import type { Labels } from '../../core/contract/metrics.js';
+import type { NamedRow } from './collector.js';
+import { CLASSES, CODES, type RowKind } from './layout.js';
+
+/** Kinds of rows with the same figures. */
+export interface Group {
+  readonly kinds: readonly RowKind[];
+  /** Beginning of the names of its families. */
+  readonly prefix: string;
+  /** Completes "Requests, of": `a server`. */
+  readonly of: string;
+  readonly labels: (row: NamedRow) => Labels;
+}
+
+/** Makes families of single counters. */
+export function counterFamilies(rows: readonly NamedRow[], group: Group) {
+  return (name: string, help: string, counter: number, unit?: 'bytes'): FigureFamily => ({
+    name: `${group.prefix}_${name}`,
+    help: `${help}, of ${group.of}.`,
+    ...(unit && { unit }),
+    kind: 'counter',
+    samples: counterSamples(rows, group, counter),
+  });
+}
+
+export function timeFamily(name: string, help: string, rows: readonly NamedRow[], group: Group, distribution: number): FigureFamily {
+  const isNumerous = group.kinds.some((kind) => kind.endsWith('member'));
+  return { name, help, unit: 'seconds', kind: 'distribution', isNumerous, samples: distributionSamples(rows, group, distribution) };
+}
+
+export function* counterSamples(rows: readonly NamedRow[], { labels }: Group, counter: number): Generator<Sample> {
+  for (const row of rows) yield { labels: labels(row), value: row.totals.counter(counter), createdAt: row.totals.createdAt };
+}
+
+export function* gaugeSamples(rows: readonly NamedRow[], { labels }: Group): Generator<Sample> {
+  for (const row of rows) yield { labels: labels(row), value: row.totals.gauge(0) };
+}
+
+function* distributionSamples(rows: readonly NamedRow[], { labels }: Group, distribution: number): Generator<Sample<Distribution>> {
+  for (const row of rows) yield { labels: labels(row), value: row.totals.distribution(distribution), createdAt: row.totals.createdAt };
+}
+
+/** Samples of a list of counters beside each other. Zeros are left out. */
+export function listed(
+  rows: readonly NamedRow[],
+  group: Group,
+  first: number,
+  label: string,
+  names: readonly string[],
+): { readonly kind: 'counter'; readonly samples: Iterable<Sample> } {
+  return { kind: 'counter', samples: listSamples(rows, group, { first, label, names }) };
+}
+
+interface CounterList {
+  readonly first: number;
+  readonly label: string;
+  readonly names: readonly string[];
+}
+
+function* listSamples(rows: readonly NamedRow[], { labels }: Group, { first, label, names }: CounterList): Generator<Sample> {
+  for (const row of rows) {
+    // A row that has counted nothing has no sample, after which a reader could pause.
+    if (row.totals.counter(0) === 0) continue;
+    const counters = row.totals.counters(first, names.length);
+    const common = labels(row);
+    for (const [at, name] of names.entries()) {
+      const value = counters[at]!;
+      if (value > 0) yield { labels: { ...common, [label]: name.toLowerCase() }, value, createdAt: row.totals.createdAt };
+    }
+  }
+}
+
+const STATUS_NAMES: readonly string[] = [...CODES.map(String), ...CLASSES];
+
+export function* statusSamples(rows: readonly NamedRow[], group: Group, first: number): Generator<Sample> {
+  yield* listSamples(rows, group, { first, label: 'code', names: STATUS_NAMES });
+}
