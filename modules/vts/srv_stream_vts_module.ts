@@ -11,7 +11,7 @@ import { StatisticsMemory } from './tables.js';
 const MOST_ADDRESSES = 1000;
 
 /** Statistics of sessions by server, upstream and member (nginx-module-stream-sts). Shown with those of `srv_http_vts_module`, which it needs. */
-@streamModule({ name: 'srv_stream_vts_module', api: '1.2', directives, phases: { post_accept: 0 } })
+@streamModule({ name: 'srv_stream_vts_module', api: '1.2', plane: 'data', directives, phases: { post_accept: 0 } })
 export class StreamStatistics {
   readonly #members = new Map<FigureTable, MemberRows>();
 

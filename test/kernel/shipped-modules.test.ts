@@ -15,13 +15,23 @@ import { RunningModules } from '../../core/kernel/running-modules.js';
 import { STANDARD_MODULES } from '../../core/kernel/standard-modules.js';
 import { ErrorLog } from '../../core/log/error-log.js';
 import { AppendedLogFiles } from '../../core/log/log-files.js';
+import { ChannelHub, MasterChannels } from '../../core/kernel/channel-hub.js';
 import { ModuleZones } from '../../core/kernel/module-zones.js';
+import { ZoneMetrics } from '../../core/zone/metrics.js';
 import { ZoneSet } from '../../core/zone/zone-set.js';
 import { tempFolder } from '../harness/temp.js';
 
 const installation = findInstallation();
 const ALL = 'load_module modules/*/srv_*_module.so;';
 type ServerPlane = 'data' | 'control';
+
+/** Provides the services of the data plane that modules use in their constructors. */
+function provideMemory({ services }: Instance): void {
+  const place = { zones: new ZoneSet('create'), worker: -1, workers: 1 };
+  services.provide(ModuleZones, new ModuleZones({ ...place, clock: { now: 0 } }));
+  services.provide(ZoneMetrics, new ZoneMetrics({ ...place, onFull: () => undefined }));
+  services.provide(ChannelHub, new MasterChannels(async () => undefined));
+}
 
 /** All modules of a plane, in its main thread. */
 class Modules {
@@ -39,8 +49,7 @@ class Modules {
     const role = plane === 'data' ? 'master' : 'control';
     const instance = new Instance({ role, worker: -1, installation, prefix, confFolder: prefix, log, validates: true });
     instance.services.provide(LogFiles, files);
-    const zones = new ModuleZones({ zones: new ZoneSet('create'), clock: { now: 0 }, worker: -1, workers: 1 });
-    if (plane === 'data') instance.services.provide(ModuleZones, zones);
+    if (plane === 'data') provideMemory(instance);
     const { directives } = parseText(ALL, { ids: new IdSource(), file: 'srv.conf' });
     const { modules, errors } = await instance.modulesFor(ConfigTree.fromData(directives));
     t.deepEqual(errors, []);
