@@ -5,7 +5,7 @@ import { Type } from '../../core/contract/schema.js';
 import type { TelemetryView } from './telemetry-view.js';
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
-const time = Type.String({ format: 'date-time' });
+const time = Type.String({ description: 'In the form of ISO 8601.' });
 
 const read = {
   summary: 'Read the state of the export of spans',

@@ -33,6 +33,8 @@ function sampledText(request: HttpRequest): string {
   return traceOf(request)?.isSampled === true ? '1' : '0';
 }
 
+const ignore: TakeSpan = () => undefined;
+
 /** Spans of requests for OpenTelemetry, with the directives of nginx's otel module where it has them. */
 @httpModule({
   name: 'srv_http_telemetry_module',
@@ -95,19 +97,24 @@ export class Telemetry implements HttpModule {
     const exporter = exporterSettings(scope, this.info);
     const [line] = scope.lines('otel_exporter');
     if (this.info.role === 'master' && exporter !== undefined && line !== undefined) this.#use(scope, line, exporter);
-    return settings && serverHandlers(settings, this.#take);
+    return settings && serverHandlers(settings, this.#takeIn(scope));
   }
 
   compile(scope: TelemetryScope): HttpHandlers | undefined {
     const settings = traceSettings(scope);
     const decides = decidesItself(scope);
     if (settings === undefined) return decides ? dropHandlers : undefined;
-    return locationHandlers(settings, decides, this.#take);
+    return locationHandlers(settings, decides, this.#takeIn(scope));
   }
 
   @action('telemetry.status')
   status(): TelemetryView {
     return telemetryView(this.#exporter, this.#counters);
+  }
+
+  /** Without an exporter contexts go on to members, and nothing else happens. */
+  #takeIn({ conf }: TelemetryScope): TakeSpan {
+    return conf.otel_exporter === undefined ? ignore : this.#take;
   }
 
   /** The exporter works as long as a server is there that names it. */

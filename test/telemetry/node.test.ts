@@ -1,6 +1,8 @@
 import test from 'ava';
 import { get } from '../harness/client.js';
 import { waitFor } from '../harness/wait.js';
+import { startSrv } from '../harness/srv.js';
+import { httpBackend } from '../harness/backends.js';
 import { nodeConf, startNode } from '../control/node.js';
 import { startCollector } from './collector.js';
 
@@ -48,4 +50,14 @@ test('what was exported and dropped is shown, and no span goes to the control pl
   await node.srv.stop('SIGQUIT');
   t.true(collector.spans.length >= 7);
   t.deepEqual(collector.errors, []);
+});
+
+test('without an exporter contexts go on to members', async (t) => {
+  const backend = await httpBackend(t, (request, response) => response.end(request.headers['traceparent']));
+  const srv = await startSrv(
+    t,
+    `load_module modules/srv_http_telemetry_module.so; worker_processes 1; events {}
+    http { server { listen 127.0.0.1:%%PORT_web%%; telemetry on; location / { proxy_pass http://127.0.0.1:${backend.port}; } } }`,
+  );
+  t.regex((await get(srv.port('web'), '/')).body, /^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
 });
