@@ -344,19 +344,11 @@ export class CacheZone {
     const file = `${name}.${randomName()}`;
     const entry = { ...head, generation: since.generation };
     const place = { path, aside: join(this.#folderAside(name), `.${file}`), file };
-    const bytes = await this.#writer.store(
-      place,
-      entry,
-      body,
-      live,
-      () => !this.#wasPurged(name, entry, since) && this.#claim(name, since.turn),
-    );
-    if (bytes === undefined) return;
-    if (!this.add(name, bytes, head.date, since.turn)) {
-      // Its record stays: it says so to fetches that have begun as early.
-      await rm(path, { force: true });
-      return;
-    }
+    const isStored = await this.#writer.store(place, entry, body, live, {
+      isWanted: () => !this.#wasPurged(name, entry, since) && this.#claim(name, since.turn),
+      add: (bytes) => this.add(name, bytes, head.date, since.turn),
+    });
+    if (!isStored) return;
     // In this order: a purge that comes now finds the file.
     if (this.#wasPurged(name, entry, since)) await this.remove(name);
   }

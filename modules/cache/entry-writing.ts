@@ -1,6 +1,6 @@
 /** Writing files of a cache. */
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
-import { copyFile, mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { closeSync, fstatSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFile, link, mkdir, open, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Arrival } from './arrivals.js';
 import { beginningOf, type Beginning } from './body-beginning.js';
@@ -22,6 +22,14 @@ export interface EntryFiles {
   readonly file: string;
 }
 
+/** The say of the index on a file. */
+export interface EntryAdmission {
+  /** Asked before the file gets its name. */
+  isWanted(): boolean;
+  /** Asked when it has it. False: it must not have it. */
+  add(bytes: number): boolean;
+}
+
 type Head = Omit<StoredHead, 'bodyLength'>;
 
 /** Bytes of the longest body that is written without a switch of threads. */
@@ -38,27 +46,25 @@ export class EntryWriter {
 
   constructor(private readonly waits: WaitBudget) {}
 
-  /**
-   * @param isWanted asked before the file gets its name
-   * @returns the bytes of the file; undefined: it is not wanted @throws (rejects) Error of the system
-   */
+  /** @returns false: it is not wanted @throws (rejects) Error of the system */
   async store(
     place: EntryFiles,
     head: Head,
     body: AsyncIterable<Buffer>,
     live: LiveEntry | undefined,
-    isWanted: () => boolean,
-  ): Promise<number | undefined> {
+    admission: EntryAdmission,
+  ): Promise<boolean> {
     const begun = await beginningOf(body, SHORT, live && READERS_WAIT);
     if (!begun.isWhole)
-      return this.#storeElsewhere(place, (file) => writeLong(file, place, head, begun, live), isWanted).finally(begun.end);
-    if (!isWanted()) return undefined;
+      return this.#storeElsewhere(place, (file) => writeLong(file, place, head, begun, live), admission).finally(begun.end);
+    if (!admission.isWanted()) return false;
     const bytes = Buffer.concat([encodeHead({ ...head, bodyLength: begun.length }), ...begun.pieces]);
-    if (!this.#othersWait && this.waits.run(storeNow, place, bytes)) {
-      this.#responded = performance.now();
-      return bytes.length;
-    }
-    return this.#storeElsewhere(place, (file) => writeAll(file, bytes, 0), isWanted);
+    const inode = this.#othersWait ? undefined : this.waits.run(storeNow, place, bytes);
+    if (inode === undefined) return this.#storeElsewhere(place, (file) => writeAll(file, bytes, 0), admission);
+    this.#responded = performance.now();
+    if (admission.add(bytes.length)) return true;
+    await takeBack(place, inode);
+    return false;
   }
 
   /** Other threads are to wait for the disk. */
@@ -66,40 +72,67 @@ export class EntryWriter {
     return this.waits.isSpent || performance.now() - this.#responded > RESPONDS;
   }
 
-  async #storeElsewhere(
-    place: EntryFiles,
-    write: (file: FileHandle) => Promise<number>,
-    isWanted: () => boolean,
-  ): Promise<number | undefined> {
+  async #storeElsewhere(place: EntryFiles, write: (file: FileHandle) => Promise<number>, admission: EntryAdmission): Promise<boolean> {
     const file = await openAside(place.aside);
-    let isMoved = false;
+    let isAside = true;
     try {
       let bytes: number;
+      let inode: number;
       try {
         bytes = await write(file);
+        inode = (await file.stat()).ino;
       } finally {
         await file.close();
       }
-      if (!isWanted()) return undefined;
-      isMoved = await moveInto(place);
+      if (!admission.isWanted()) return false;
+      const copied = await moveInto(place);
+      isAside = copied !== undefined;
       this.#responded = performance.now();
-      return bytes;
+      if (admission.add(bytes)) return true;
+      await takeBack(place, copied ?? inode);
+      return false;
     } finally {
-      if (!isMoved) await rm(place.aside, { force: true });
+      if (isAside) await rm(place.aside, { force: true });
     }
   }
 }
 
-/** @returns false if a folder is missing, or is on another file system: nothing is left @throws Error of the system */
-function storeNow({ aside, path }: EntryFiles, bytes: Buffer): boolean {
+/** @returns the inode; undefined if a folder is missing, or is on another file system: nothing is left @throws Error of the system */
+function storeNow({ aside, path }: EntryFiles, bytes: Buffer): number | undefined {
   try {
-    writeFileSync(aside, bytes, { flag: 'wx', mode: 0o600 });
+    const file = openSync(aside, 'wx', 0o600);
+    let inode: number;
+    try {
+      writeFileSync(file, bytes);
+      inode = fstatSync(file).ino;
+    } finally {
+      closeSync(file);
+    }
     renameSync(aside, path);
-    return true;
+    return inode;
   } catch (error) {
     rmSync(aside, { force: true });
-    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'EXDEV') return false;
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'EXDEV') return undefined;
     throw error;
+  }
+}
+
+/** Removes a file that must not have its name. Another one may have taken the name since: it keeps it. */
+async function takeBack({ aside, path }: EntryFiles, inode: number): Promise<void> {
+  try {
+    if ((await stat(path)).ino !== inode) return;
+    await rename(path, aside);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return;
+    throw error;
+  }
+  try {
+    if ((await stat(aside)).ino !== inode) await link(aside, path);
+  } catch (error) {
+    // A third one has the name by now.
+    if (codeOf(error) !== 'EEXIST') throw error;
+  } finally {
+    await rm(aside, { force: true });
   }
 }
 
@@ -135,12 +168,12 @@ async function writeAll(file: FileHandle, bytes: Buffer, position: number): Prom
 
 /**
  * Gives a file its name. From another file system it is copied first: no request finds a part of it.
- * @returns false if the file aside is still there
+ * @returns the inode of the copy, if the file aside is still there
  */
-async function moveInto({ aside, path }: Omit<EntryFiles, 'file'>, isFolderMade = false): Promise<boolean> {
+async function moveInto({ aside, path }: Omit<EntryFiles, 'file'>, isFolderMade = false): Promise<number | undefined> {
   try {
     await rename(aside, path);
-    return true;
+    return undefined;
   } catch (error) {
     if (codeOf(error) === 'ENOENT' && !isFolderMade) {
       await makeFolder(dirname(path));
@@ -150,8 +183,9 @@ async function moveInto({ aside, path }: Omit<EntryFiles, 'file'>, isFolderMade 
     const copy = join(dirname(path), basename(aside));
     try {
       await copyFile(aside, copy);
+      const { ino } = await stat(copy);
       await rename(copy, path);
-      return false;
+      return ino;
     } finally {
       await rm(copy, { force: true });
     }

@@ -141,8 +141,11 @@ test.serial('zones count the requests of servers and locations, those of both wo
   for (let n = 0; n < 3; n++) await get(node.srv.port('web'), '/missing');
   const zone = { processing: 0, requests: 9, discarded: 0 };
   const web = await waitFor('all requests', async () => {
-    const found = await client.get<{ requests: number; responses: object; received: number; sent: number }>('http/server_zones/web');
-    return found.requests === 9 && found;
+    const found = await client.get<{ requests: number; responses: { total: number }; received: number; sent: number }>(
+      'http/server_zones/web',
+    );
+    // A request is counted when it begins, its response when it is sent.
+    return found.requests === 9 && found.responses.total === 9 && found;
   });
   t.like(web, zone);
   t.deepEqual(web.responses, { '1xx': 0, '2xx': 6, '3xx': 0, '4xx': 3, '5xx': 0, codes: { 200: 6, 404: 3 }, total: 9 });

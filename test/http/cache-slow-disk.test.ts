@@ -17,7 +17,7 @@ test('a disk that does not respond holds up the requests that need it, and no wo
       proxy_cache_path ${disk.folder}/cache levels=1:2 keys_zone=one:1m use_temp_path=off;
       upstream members { server 127.0.0.1:${member.backend.port}; }
       server { listen 127.0.0.1:%%PORT_web%%; add_header X-Cache $upstream_cache_status;
-        proxy_cache_valid 1h; proxy_cache_key $uri;
+        proxy_cache_valid 1h; proxy_cache_key $uri; proxy_cache_lock on;
         location / { proxy_cache one; proxy_pass http://members; }
         location /without { proxy_pass http://members; } }
     }`;
