@@ -61,3 +61,8 @@ export function clock(time: string | number, now: number): string {
   const text = at.toLocaleTimeString('en-GB');
   return at.toDateString() === new Date(now).toDateString() ? text : `${at.toLocaleDateString('en-CA')} ${text}`;
 }
+
+/** Of a scale of things that are counted: nothing between whole numbers. */
+export function whole(value: number): string {
+  return Number.isInteger(value) ? COUNT.format(value) : '';
+}

@@ -1,6 +1,5 @@
 /** The first ten seconds of an incident: what is wrong, since when, what was changed last. Then the figures. */
-import { useRef } from 'preact/hooks';
-import { bytes, clock, count, duration, ms, percent, rate } from './format.js';
+import { bytes, clock, count, duration, ms, percent, rate, whole } from './format.js';
 import { live } from './live.js';
 import { Plot, type Line } from './plot.js';
 import { isUsable, problemsOf, Sightings, sinceText } from './problems.js';
@@ -10,6 +9,8 @@ import { Shape, State } from './state-mark.js';
 import type { Row, Upstream } from './types.js';
 import { useValue } from './value.js';
 
+/** Of all visits to this part of the page. */
+const sightings = new Sightings();
 const RECENT_CHANGES = 5;
 const LISTED = 8;
 const REQUESTS: readonly Line[] = [
@@ -42,13 +43,12 @@ export function Overview() {
 }
 
 function Problems() {
-  const sightings = useRef(new Sightings());
   const upstreams = useValue(live.upstreams);
   const now = useValue(live.now);
   useValue(live.statistics);
   useValue(live.certificates);
   useValue(live.cluster);
-  const problems = sightings.current.see(problemsOf(live), now);
+  const problems = sightings.see(problemsOf(live), now);
   const bad = problems.filter(({ level }) => level === 'bad').length;
   const title =
     problems.length === 0
@@ -158,7 +158,7 @@ function Figures() {
         detail={`${count(statistics?.connections['accepted'])} accepted`}
         lines={CONNECTIONS}
         samples={samples}
-        format={count}
+        format={whole}
       />
     </div>
   );

@@ -36,7 +36,8 @@ const LISTED = 5;
 export function memberWhy(live: Live, { engine, name }: Upstream, peer: Peer): string {
   const event = live.reasonOf(engine, name, peer.server);
   if (peer.state === 'unhealthy') return peer.health_checks.last_error ?? event?.reason ?? 'health checks have failed';
-  if (peer.state === 'unavail') return event?.reason ?? `${peer.fails} failed attempts: max_fails reached`;
+  if (peer.state === 'unavail')
+    return event?.reason ?? `${peer.fails === 1 ? '1 failed attempt' : `${peer.fails} failed attempts`}: max_fails reached`;
   if (peer.state === 'down') return 'set to down';
   if (peer.state === 'draining') return `drain: ${peer.active} requests left`;
   if (peer.state === 'resolving') return 'its name has no address yet';

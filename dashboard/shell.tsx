@@ -26,7 +26,10 @@ export function Shell({
   const first = useRef(true);
   useEffect(() => {
     // A reader of screens follows to the new page.
-    if (!first.current) main.current?.focus();
+    if (!first.current) {
+      scrollTo(0, 0);
+      main.current?.focus({ preventScroll: true });
+    }
     first.current = false;
     document.title = `${places.find(({ id }) => id === current)?.title ?? 'srv'} – ${session?.node ?? 'srv'}`;
   }, [current]);

@@ -42,7 +42,7 @@ export async function startDashboard(scope: Scope, more: { readonly http?: strin
     http: `${more.http ?? ''} vhost_traffic_status_zone; proxy_cache_path cache keys_zone=pages:1m max_size=10m; limit_req_zone $arg_k zone=per_key:1m rate=1r/s;
       upstream shop { zone shop 64k; server 127.0.0.1:${backend.port}; server 127.0.0.1:1 max_fails=1 fail_timeout=1h; }
       upstream api { zone api 64k; server 127.0.0.1:${backend.port}; }
-      server { listen 127.0.0.1:%%PORT_web%%; server_name shop.test; location / { proxy_pass http://shop; } location /cached/ { proxy_cache pages; proxy_cache_valid 1h; proxy_pass http://api; } }`,
+      server { listen 127.0.0.1:%%PORT_web%%; server_name shop.test; location / { proxy_pass http://shop; } location /limited { limit_req zone=per_key; proxy_pass http://api; } location /cached/ { proxy_cache pages; proxy_cache_valid 1h; proxy_pass http://api; } }`,
     server: 'server_name other.test; location / { proxy_pass http://api; }',
     control: `server { listen 127.0.0.1:%%PORT_open%%; ${pages} } server { listen 127.0.0.1:%%PORT_closed%%; api_tokens api_tokens; api_failed_attempts 0 1m; ${pages} }
       server { listen 127.0.0.1:%%PORT_readonly%%; api_read_only on; ${pages} }`,
