@@ -31,7 +31,9 @@ export class Canvas {
 
   /** 8 bits a pixel, 0 is black. */
   pixels(): Uint8Array {
-    return Uint8Array.from(this.#ink, (ink) => Math.round((1 - Math.min(Math.max(ink, 0), 1)) * 255));
+    const pixels = new Uint8Array(this.#ink.length);
+    for (let at = 0; at < pixels.length; at++) pixels[at] = Math.round((1 - Math.min(Math.max(this.#ink[at]!, 0), 1)) * 255);
+    return pixels;
   }
 
   /** As a PNG (ISO/IEC 15948), greyscale. */
