@@ -1,5 +1,5 @@
 /** A client of a server with `captcha`: gets challenges, and solves them as browsers and people do. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { request } from 'node:http';
 import type { OutgoingHttpHeaders } from 'node:http';
 import { pictureText, soundCounts, unseal } from '../../modules/captcha/sealed-challenge.js';
@@ -57,8 +57,9 @@ export function workOf(page: string): NonNullable<JsonChallenge['work']> {
 export function solve({ salt, puzzles, difficulty }: NonNullable<JsonChallenge['work']>): string {
   const nonces = Array.from({ length: puzzles }, (_, puzzle) => {
     for (let nonce = 0; ; nonce++) {
-      const digest = createHash('sha256').update(`${salt}:${puzzle}:${nonce}`).digest();
-      if (digest.readUInt32BE(0) < 2 ** 32 / difficulty) return nonce;
+      // In one call, and as text: a fifth of the time that a hash object and a buffer take.
+      const digest = hash('sha256', `${salt}:${puzzle}:${nonce}`);
+      if (Number.parseInt(digest.slice(0, 8), 16) < 2 ** 32 / difficulty) return nonce;
     }
   });
   return nonces.join('.');

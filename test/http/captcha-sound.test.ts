@@ -14,19 +14,23 @@ const LOWEST = 230;
 const OCTAVE = 16;
 const PITCHES = 40;
 
+/** A window of each pitch, for the two parts of a spectrum. */
+const WAVES = Array.from({ length: PITCHES + 26 }, (_, pitch) => {
+  const step = (2 * Math.PI * LOWEST * 2 ** (pitch / OCTAVE)) / 8000;
+  const wave = (of: (angle: number) => number): Float64Array =>
+    Float64Array.from({ length: WINDOW }, (__, at) => (1 - Math.cos((2 * Math.PI * at) / WINDOW)) * of(step * at));
+  return [wave(Math.cos), wave(Math.sin)] as const;
+});
+
 /** Spectra in pitches of equal distance, each with its second and third harmonic, less the mean of its pitch. */
 function spectra(samples: Buffer): Float64Array[] {
   const rows: Float64Array[] = [];
-  const waves = Array.from({ length: PITCHES + 26 }, (_, pitch) => {
-    const step = (2 * Math.PI * LOWEST * 2 ** (pitch / OCTAVE)) / 8000;
-    const shape = Array.from({ length: WINDOW }, (_, at) => 1 - Math.cos((2 * Math.PI * at) / WINDOW));
-    return [shape.map((weight, at) => weight * Math.cos(step * at)), shape.map((weight, at) => weight * Math.sin(step * at))] as const;
-  });
-  for (let start = 44; start + WINDOW < samples.length; start += HOP) {
-    const power = waves.map(([cosine, sine]) => {
+  const levels = Float64Array.from(samples, (sample) => sample - 128);
+  for (let start = 44; start + WINDOW < levels.length; start += HOP) {
+    const power = WAVES.map(([cosine, sine]) => {
       let [real, imaginary] = [0, 0];
       for (let at = 0; at < WINDOW; at++) {
-        const value = samples[start + at]! - 128;
+        const value = levels[start + at]!;
         real += value * cosine[at]!;
         imaginary += value * sine[at]!;
       }

@@ -9,7 +9,7 @@ import { waitFor } from '../harness/wait.js';
 
 const TEXT = Array.from({ length: 20_000 }, (_, line) => `line ${line}\n`).join('');
 /** 400 MB of zeros in 400 KB. */
-const BOMB = Buffer.concat(Array.from({ length: 25 }, () => gzipSync(Buffer.alloc(16_777_216))));
+const BOMB = Buffer.concat(Array<Buffer>(25).fill(gzipSync(Buffer.alloc(16_777_216))));
 
 async function start(t: ExecutionContext): Promise<Srv> {
   const bodies: Readonly<Record<string, Buffer>> = {
