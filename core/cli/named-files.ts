@@ -77,7 +77,8 @@ export function namedFiles({ directives, files }: ParsedText, folders: Folders, 
 function collect(directives: readonly DirectiveData[], folders: Folders, found: Found): void {
   for (const { name, args, block } of directives) {
     const path = args[0]?.text;
-    if (path !== undefined && LOGS.has(name) && isFile(path)) found.logs.add(resolve(folders.prefix, path));
+    const log = LOGS.has(name) ? path : name === 'slow_log' ? args[1]?.text : undefined;
+    if (log !== undefined && isFile(log)) found.logs.add(resolve(folders.prefix, log));
     if (path !== undefined && (Object.hasOwn(TEMPORARY_FOLDERS, name) || CACHE_FOLDERS.has(name)))
       found.folders.add(resolve(folders.prefix, path));
     if (path !== undefined && READ_FILES.test(name) && isNamed(path)) found.read.add(resolve(folders.conf, path));

@@ -18,7 +18,7 @@ const LONGEST = 65_000;
 /** Milliseconds after which a name that was not found is looked up again. */
 const RETRY_MS = 30_000;
 
-/** A log that is sent to a syslog server, a datagram for each line (RFC 3164). It never waits: what cannot be sent is lost. */
+/** A log that is sent to a syslog server, a datagram for each line (RFC 3164, or RFC 5424). It never waits: what cannot be sent is lost. */
 export class SyslogLog implements OpenLog {
   /** Rejects with nginx's text if the server's name has no address. */
   readonly ready: Promise<void> | undefined;
@@ -39,7 +39,7 @@ export class SyslogLog implements OpenLog {
     private readonly target: SyslogTarget,
     private readonly forget: () => void,
   ) {
-    this.#prefix = `${target.hasHostname ? ` ${hostname()}` : ''} ${target.tag}: `;
+    this.#prefix = target.isStructured ? structuredHead(target) : `${target.hasHostname ? ` ${hostname()}` : ''} ${target.tag}: `;
     const { server } = target;
     if ('path' in server) this.#openUnix(server.path);
     else if (isIP(server.host) !== 0) this.#connect(server.host, server.port);
@@ -53,7 +53,8 @@ export class SyslogLog implements OpenLog {
 
   write(line: string, level?: LogLevel): void {
     const rank = level === undefined ? this.target.severity : severity(level);
-    const text = `<${this.target.facility * 8 + rank}>${this.#now()}${this.#prefix}${line}`;
+    const time = this.target.isStructured ? `1 ${new Date().toISOString()}` : this.#now();
+    const text = `<${this.target.facility * 8 + rank}>${time}${this.#prefix}${line}`;
     const bytes = Buffer.from(text, 'utf8').subarray(0, LONGEST);
     if (this.#unix !== undefined) this.#unix.send(bytes);
     else if (this.#socket !== undefined) this.#send(this.#socket, bytes);
@@ -139,4 +140,9 @@ export class SyslogLog implements OpenLog {
     this.#time = `${MONTHS[date.getMonth()]} ${String(date.getDate()).padStart(2)} ${hours}:${minutes}:${seconds}`;
     return this.#time;
   }
+}
+
+/** Host, name of the program, process, and neither a message id nor structured data (RFC 5424, 6.2 and 6.3). */
+function structuredHead({ hasHostname, tag }: SyslogTarget): string {
+  return ` ${hasHostname ? hostname() : '-'} ${tag === '' ? '-' : tag} ${process.pid} - - `;
 }

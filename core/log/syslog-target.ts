@@ -15,6 +15,8 @@ export interface SyslogTarget {
   readonly severity: number;
   readonly tag: string;
   readonly hasHostname: boolean;
+  /** Lines are in the form of RFC 5424. */
+  readonly isStructured: boolean;
 }
 
 const PORT = 514;
@@ -32,7 +34,13 @@ export const isSyslog = (text: string): boolean => text.startsWith('syslog:');
 /** Reads `syslog:server=10.0.0.1:514,facility=local7,tag=nginx,severity=info,nohostname`. @throws ArgError in nginx's words */
 export function parseSyslog(text: string): SyslogTarget {
   let server: string | undefined;
-  const target = { facility: FACILITIES.indexOf('local7'), severity: SEVERITIES.indexOf('info'), tag: 'nginx', hasHostname: true };
+  const target = {
+    facility: FACILITIES.indexOf('local7'),
+    severity: SEVERITIES.indexOf('info'),
+    tag: 'nginx',
+    hasHostname: true,
+    isStructured: false,
+  };
   for (const parameter of text.slice('syslog:'.length).split(',')) {
     const [key = '', value = ''] = parameter.split(/=(.*)/s);
     if (key === 'server' && parameter !== key) {
@@ -42,7 +50,9 @@ export function parseSyslog(text: string): SyslogTarget {
     else if (key === 'severity') target.severity = indexIn(SEVERITIES, 'severity', value);
     else if (key === 'tag') target.tag = tagOf(value);
     else if (parameter === 'nohostname') target.hasHostname = false;
-    else throw new ArgError(`unknown syslog parameter "${parameter}"`, 'parameters: server=, facility=, severity=, tag=, nohostname');
+    else if (parameter === 'rfc5424') target.isStructured = true;
+    else
+      throw new ArgError(`unknown syslog parameter "${parameter}"`, 'parameters: server=, facility=, severity=, tag=, nohostname, rfc5424');
   }
   if (server === undefined) throw new ArgError('no syslog server specified', 'syslog:server=10.0.0.1:514');
   return { ...target, server: serverOf(server), serverText: server };

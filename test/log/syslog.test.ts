@@ -26,6 +26,7 @@ test('error logs and access logs by UDP', async (t) => {
       server {
         listen 127.0.0.1:%%PORT_web%%;
         location / { return 200; }
+        location /structured { access_log ${to(',tag=web,rfc5424,nohostname')} short; return 200; }
         location /off { access_log off; return 200; }
         location /named { access_log syslog:server=localhost:${syslog.port},tag=named short; return 200; }
         location /denied { error_log ${to(',tag=denied')}; deny all; access_log off; }
@@ -42,6 +43,8 @@ test('error logs and access logs by UDP', async (t) => {
   const port = srv.port('web');
   await get(port, '/first?a=%C3%A9');
   await got(String.raw`<191>\w{3} [ \d]\d \d\d:\d\d:\d\d http: /first\?a=%C3%A9 %C3%A9`);
+  await get(port, '/structured');
+  await got(String.raw`<190>1 \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z - web \d+ - - /structured -`);
   await get(port, '/off');
   await get(port, '/named');
   await got(`<190>${HEAD} named: /named -`);
