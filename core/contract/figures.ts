@@ -19,6 +19,8 @@ export interface FigureRow {
   move(gauge: number, amount: number): void;
   /** Counts a value: whole, 0 or more. */
   observe(distribution: number, value: number): void;
+  /** A counter over all threads: it reads the memory. */
+  total(counter: number): number;
 }
 
 /** The figures of one key over all workers, dead ones included. For the main thread; each call reads the memory. */

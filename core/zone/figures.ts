@@ -129,6 +129,7 @@ class LaneRow implements FigureRow {
   readonly #counters: number;
   readonly #first: number;
   #cells: Float64Array | undefined;
+  #isShared: boolean;
 
   constructor(
     private readonly memory: FigureMemory,
@@ -139,6 +140,7 @@ class LaneRow implements FigureRow {
   ) {
     this.#counters = shape.counters;
     this.#first = shape.counters + shape.gauges;
+    this.#isShared = offset !== 0;
   }
 
   add(counter: number, amount: number): void {
@@ -160,8 +162,13 @@ class LaneRow implements FigureRow {
     cells[cell] = cells[cell]! + 1;
   }
 
+  total(counter: number): number {
+    return this.#isShared ? this.memory.sum(this.offset, counter) : (this.#cells?.[counter] ?? 0);
+  }
+
   /** The memory is not this thread's any more. Later counts are lost. */
   leave(): void {
+    this.#isShared = false;
     this.#cells = new Float64Array(cellsOf(this.shape));
   }
 

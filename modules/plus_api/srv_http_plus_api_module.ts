@@ -47,7 +47,7 @@ export class PlusData {
   }
 }
 
-type ZoneKind = 'server' | 'location';
+type ZoneKind = 'server' | 'location' | 'stream server';
 type ReadCall = Call<typeof schemas.read>;
 type Upstream = Readonly<Record<string, unknown>> & { readonly name: string };
 
@@ -248,8 +248,21 @@ export class PlusApi {
   }
 
   @served('GET', '/stream/server_zones', schemas.read)
-  streamServerZones(call: ReadCall): Reply {
-    return none(call);
+  streamServerZones(call: ReadCall): Promise<Reply> {
+    return this.#zones('stream server', call);
+  }
+
+  @served('GET', '/stream/server_zones/:zone', schemas.read)
+  streamServerZone(call: ReadCall): Promise<Reply> {
+    return this.#zone('stream server', call);
+  }
+
+  @served('DELETE', '/stream/server_zones/:zone', schemas.reset)
+  async resetStreamServerZone(call: Call): Promise<Reply> {
+    const { zone = '' } = call.params;
+    if (!(zone in (await this.#zoneFigures('stream server', call)))) throw zoneNotFound('stream server', zone);
+    await this.dataPlane.call('vts.reset', { group: 'stream_servers', name: zone }, call);
+    return doneReply(call, []);
   }
 
   @served('GET', '/stream/limit_conns', schemas.read)
@@ -382,6 +395,7 @@ export class PlusApi {
   /** Empty where the module that counts is not loaded. */
   async #zoneFigures(kind: ZoneKind, call: ActionContext): Promise<Readonly<Record<string, object>>> {
     try {
+      if (kind === 'stream server') return await this.dataPlane.call('vts.stream_zones', {}, call);
       return await this.dataPlane.call('status_zones.read', { kind }, call);
     } catch (error) {
       if (error instanceof ApiError && error.code === 'NotLoaded') return {};
@@ -403,7 +417,7 @@ export class PlusApi {
 }
 
 function zoneNotFound(kind: ZoneKind, zone: string): ApiError {
-  return plusError(kind === 'server' ? 'ServerZoneNotFound' : 'LocationZoneNotFound', `${kind} zone "${zone}" not found`);
+  return plusError(kind === 'location' ? 'LocationZoneNotFound' : 'ServerZoneNotFound', `${kind} zone "${zone}" not found`);
 }
 
 /** Something of which there is nothing in srv, by name. */

@@ -5,6 +5,9 @@ import { ArgError, directive } from '../../core/contract/spec.js';
 /** Memory of the figures without a zone of their own: what is not used is not taken from the system. */
 export const OWN_SIZE = 64 * 1024 * 1024;
 
+/** Largest number of groups. */
+export const MOST_BUDGET = 100_000;
+
 const plain = zone({ min: '256k' });
 
 /** `shared:name:size`, as nginx-module-vts has it. */
@@ -40,7 +43,8 @@ const filterSpec = directive({
 });
 const budgetSpec = directive({
   in: ['http'],
-  args: number({ min: 1, max: 100_000 }),
+  args: number({ min: 1, max: MOST_BUDGET }),
+  dynamic: true,
   doc: 'Groups of `vhost_traffic_status_filter_by_set_key` at most, over all names (default 1000). The group `other` of a name counts the requests of further keys.',
 });
 

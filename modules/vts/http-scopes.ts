@@ -44,24 +44,24 @@ function sourcesOf(scope: HttpStatisticsScope): Sources {
 
 /** Counters of the requests of a server. */
 export class ServerCounters {
-  readonly #row: FigureRow;
+  readonly row: FigureRow;
 
   constructor(scope: HttpStatisticsScope, table: FigureTable) {
-    this.#row = table.held(keyOf('server', serverName(scope)), HTTP_SHAPE, scope);
+    this.row = table.held(keyOf('server', serverName(scope)), HTTP_SHAPE, scope);
   }
 
   readonly begin = (request: HttpRequest): Result => {
-    this.#row.move(0, 1);
+    this.row.move(0, 1);
     request.atEnd(this.#end);
     return DECLINED;
   };
 
   count(ended: EndedRequest, retries: number): void {
-    ended.countIn(this.#row);
-    if (retries > 0) this.#row.add(Http.Retries, retries);
+    ended.countIn(this.row);
+    if (retries > 0) this.row.add(Http.Retries, retries);
   }
 
-  readonly #end = (): void => this.#row.move(0, -1);
+  readonly #end = (): void => this.row.move(0, -1);
 }
 
 /** The counters of a server as its locations see them: a location is not compiled again when the server has another name. */

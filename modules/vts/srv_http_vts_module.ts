@@ -23,9 +23,11 @@ import { memberSettings } from './member-settings.js';
 import { ListenerRows } from './listener-rows.js';
 import { MemberRows } from './member-rows.js';
 import { Pages, selected, type Page, type PageCall, type Selection } from './pages.js';
+import { plusZones } from './plus-zones.js';
 import { INTERVAL, Rates } from './rates.js';
 import { mainView, type MainView } from './main-view.js';
 import { StatisticsMemory, StatisticsTables } from './tables.js';
+import { statisticsVariables } from './variables.js';
 
 const NAME = 'srv_http_vts_module';
 /** How often a worker releases rows that the main thread has ended, and how often rates are measured. Milliseconds. */
@@ -45,6 +47,7 @@ export class HttpStatistics extends StatisticsMemory implements HttpModule {
   /** Rows of members by their table. */
   readonly #members = new Map<FigureTable, MemberRows>();
   readonly #listeners: ListenerRows;
+  readonly variables = statisticsVariables(({ scope }) => this.#servers.of(scope as HttpStatisticsScope).current?.row);
   readonly #trimSteps = new Set<() => void>();
 
   constructor(
@@ -132,6 +135,12 @@ export class HttpStatistics extends StatisticsMemory implements HttpModule {
   @action('vts.changed')
   changed({ after }: { readonly after: number }): boolean {
     return this.#rates.hasChangedAfter(after);
+  }
+
+  /** For the API of NGINX Plus. */
+  @action('vts.stream_zones')
+  streamZones(): Readonly<Record<string, object>> {
+    return plusZones(this.#collector.rows);
   }
 
   /** @returns how many rows were set to zero */

@@ -4,6 +4,7 @@ import { basename, join, resolve } from 'node:path';
 import { connect } from 'node:tls';
 import { once } from 'node:events';
 import test from 'ava';
+import { reply } from '../stream/reply.js';
 import { selfSigned } from '../harness/certificate.js';
 import { get } from '../harness/client.js';
 import { waitFor } from '../harness/wait.js';
@@ -17,7 +18,7 @@ const tls = selfSigned('tls.example');
 
 const shared = sharedNode({
   allowCrashes: true,
-  main: `${LOAD} load_module modules/srv_http_status_zone_module.so;`,
+  main: `${LOAD} load_module modules/srv_http_status_zone_module.so; load_module modules/srv_http_vts_module.so; load_module modules/srv_stream_vts_module.so;`,
   controlMain: LOAD,
   control: 'server { listen 127.0.0.1:%%PORT_api%%; server_name nginx-plus-api; location /api { dyn_module_api; } }',
   http: `
@@ -26,7 +27,7 @@ const shared = sharedNode({
     upstream static { server 127.0.0.1:3; }
     upstream updated { zone updated 64k; }
     server { listen 127.0.0.1:%%PORT_tls%% ssl; server_name tls.example; ssl_certificate tls.pem; ssl_certificate_key tls.key; return 200; }`,
-  stream: 'upstream db { zone db 64k; server 127.0.0.1:1; }',
+  stream: 'upstream db { zone db 64k; server 127.0.0.1:1; } server { listen 127.0.0.1:%%PORT_stream%%; status_zone said; return hello; }',
   server:
     'status_zone web; location / { status_zone hello; return 200 hello; } location /missing { status_zone other; return 404; } location /updated { proxy_pass http://updated; }',
   files: { 'conf/tls.pem': tls.cert, 'conf/tls.key': tls.key },
@@ -157,6 +158,20 @@ test.serial('zones count the requests of servers and locations, those of both wo
   t.is((await send(port, 'DELETE', '/api/9/http/location_zones/web', '')).status, 404);
 });
 
+test.serial('zones of stream count sessions', async (t) => {
+  const node = await shared();
+  const port = node.srv.port('api');
+  const client = new PlusClient(port);
+  for (let n = 0; n < 3; n++) t.is(await reply(node.srv.port('stream')), 'hello');
+  await waitFor('all sessions', async () => (await client.get<{ connections: number }>('stream/server_zones/said')).connections === 3);
+  t.deepEqual(await client.get('stream/server_zones'), {
+    said: { processing: 0, connections: 3, sessions: { '2xx': 3, '4xx': 0, '5xx': 0, total: 3 }, discarded: 0, received: 0, sent: 15 },
+  });
+  t.is((await send(port, 'DELETE', '/api/9/stream/server_zones/said', '')).status, 204);
+  t.like(await client.get('stream/server_zones/said'), { connections: 0, sent: 0 });
+  t.is((await send(port, 'DELETE', '/api/9/stream/server_zones/none', '')).status, 404);
+});
+
 test.serial('handshakes are counted, failed ones and resumed sessions too', async (t) => {
   const node = await shared();
   const client = new PlusClient(node.srv.port('api'));
@@ -228,7 +243,7 @@ test.serial('every version is served, with the upstreams of stream', async (t) =
   }
   t.is((await call('GET', '/10/nginx')).status, 404);
   t.like(await call('GET', '/8/stream'), { body: ['server_zones', 'limit_conns', 'keyvals', 'upstreams'] });
-  t.like(await call('GET', '/8/stream/server_zones'), { status: 200, body: {} });
+  t.deepEqual(await call('GET', '/8/stream/server_zones?fields='), { status: 200, body: ['said'] });
   const servers = '/8/stream/upstreams/db/servers';
   t.like(await call('POST', servers, { server: '127.0.0.1:5', weight: 2 }), { status: 201, body: { id: 1, weight: 2 } });
   t.like(await call('PATCH', `${servers}/1`, { weight: 3 }), { status: 200, body: { id: 1, weight: 3 } });
