@@ -68,6 +68,8 @@ export interface Command {
   readonly showsDiff?: true;
   /** The response is a stream of events. */
   readonly follows?: true;
+  /** Shows figures again and again, by several calls. */
+  readonly redraws?: true;
   /** The name of the file that the response is stored in, readable by its owner alone; it must not exist. Instead of {@link show}. */
   readonly file?: (args: Arguments) => string;
   /** One event of it for people: lines. Absent: time, type and facts. @param data JSON */

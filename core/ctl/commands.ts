@@ -10,6 +10,7 @@ import { LOCATIONS } from './commands/locations.js';
 import { MEMBERS, STATUS } from './commands/members.js';
 import { OBSERVE } from './commands/observe.js';
 import { SERVERS } from './commands/servers.js';
+import { TOP } from './commands/top.js';
 import { UPSTREAMS } from './commands/upstreams.js';
 import { WORKERS } from './commands/workers.js';
 
@@ -29,5 +30,6 @@ export const COMMANDS: readonly Command[] = [
   ...CONFIGURATION,
   ...CLUSTER,
   ...OBSERVE,
+  ...TOP,
   ...WORKERS,
 ];

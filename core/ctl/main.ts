@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { ApiClient, type SentRequest, type ReceivedResponse } from './api-client.js';
+import { ApiClient, type SentRequest } from './api-client.js';
 import { parseArguments, type ParsedArguments } from './arguments.js';
 import type { CommandCall, Command } from './command.js';
 import { COMMANDS } from './commands.js';
@@ -9,6 +9,8 @@ import { eventLines, followEvents } from './events.js';
 import { EXIT, CommandFailure, responseFailure, usageFailure } from './failure.js';
 import { helpText } from './help.js';
 import { readSettings, readText } from './settings.js';
+import { runTop, type Terminal } from './top/run-top.js';
+import { bodyOf, wholeBody } from './whole-body.js';
 
 /** Surroundings of a run. */
 export interface CommandEnvironment {
@@ -16,6 +18,8 @@ export interface CommandEnvironment {
   readonly version: string;
   /** True if differences are coloured. */
   readonly color: boolean;
+  /** Absent: the output or the input is not a terminal. */
+  readonly terminal?: Terminal;
   stdout(text: string): void;
   stderr(text: string): void;
 }
@@ -64,6 +68,10 @@ async function call(command: Command, args: ParsedArguments, surroundings: Comma
   const request = requestOf(commandCall, args);
   const print = (lines: readonly string[]): void => surroundings.stdout(lines.map((line) => `${line}\n`).join(''));
   const isJson = args.flag('json');
+  if (command.redraws) {
+    await runTop(client, args, surroundings);
+    return EXIT.done;
+  }
   if (command.follows) {
     const count = args.optional('count');
     if (count !== undefined && !/^[1-9]\d{0,8}$/.test(count)) throw usageFailure('--count must be a number');
@@ -81,7 +89,7 @@ async function call(command: Command, args: ParsedArguments, surroundings: Comma
     print([storeResponse(command.file(args), response.body)]);
     return EXIT.done;
   }
-  const body = await wholeList(client, args, response);
+  const body = args.optional('limit') === undefined ? await wholeBody(client, response) : bodyOf(response);
   const difference = command.showsDiff || args.flag('dry-run') ? (body as { diff?: readonly string[] } | undefined)?.diff : undefined;
   if (isJson) print(body === undefined ? [] : [typeof body === 'string' ? body.replace(/\n$/, '') : JSON.stringify(body, undefined, 2)]);
   else if (difference !== undefined) print(diffLines(difference, surroundings.color));
@@ -121,32 +129,4 @@ function headersOf(args: ParsedArguments): Record<string, string> {
     // Header fields are bytes.
     ...(message !== undefined && { 'change-message': Buffer.from(message).toString('latin1') }),
   };
-}
-
-/** The body; of a list that comes in pages all of them, unless `--limit` says how many. */
-async function wholeList(client: ApiClient, args: ParsedArguments, first: ReceivedResponse): Promise<unknown> {
-  const body = bodyOf(first);
-  if (!Array.isArray(body) || args.optional('limit') !== undefined) return body;
-  const list = [...(body as unknown[])];
-  for (let next = nextPage(first); next !== undefined;) {
-    const page = await client.send({ method: 'GET', path: next, isWhole: true });
-    if (page.status !== 200) throw responseFailure(page.status, page.body);
-    list.push(...(bodyOf(page) as unknown[]));
-    next = nextPage(page);
-  }
-  return list;
-}
-
-function nextPage({ headers }: ReceivedResponse): string | undefined {
-  return /<([^>]*)>; rel="next"/.exec(String(headers['link'] ?? ''))?.[1];
-}
-
-function bodyOf({ body, headers }: ReceivedResponse): unknown {
-  if (body === '') return undefined;
-  if (!/\bjson\b/.test(String(headers['content-type'] ?? ''))) return body;
-  try {
-    return JSON.parse(body) as unknown;
-  } catch {
-    throw new CommandFailure(EXIT.unavailable, 'the response is not JSON', [body.slice(0, 200)]);
-  }
 }
