@@ -18,7 +18,7 @@ interface Zone {
 }
 
 /** Columns of all simple values of these objects, the first one by its name. */
-export function columnsOf(rows: readonly Fields[], first: string): readonly Column<Fields>[] {
+function columnsOf(rows: readonly Fields[], first: string): readonly Column<Fields>[] {
   const names = [
     ...new Set(rows.flatMap((row) => Object.entries(row).flatMap(([name, value]) => (typeof value === 'object' ? [] : [name])))),
   ];

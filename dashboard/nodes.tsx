@@ -1,6 +1,5 @@
 /** Nodes of the cluster, workers of this one, and what happened. */
-import { clock, count } from './format.js';
-import { columnsOf } from './limits.js';
+import { bytes, clock, count, duration, ms, percent } from './format.js';
 import { live } from './live.js';
 import { useRead } from './read.js';
 import { Missing, Panel } from './shell.js';
@@ -8,8 +7,6 @@ import { State } from './state-mark.js';
 import { Nothing, Table, type Column } from './table.js';
 import type { ClusterNode, ServerEvent } from './types.js';
 import { useValue } from './value.js';
-
-type Fields = Readonly<Record<string, unknown>>;
 
 const NODES: readonly Column<ClusterNode>[] = [
   { title: 'Node', of: ({ name }) => name },
@@ -20,11 +17,59 @@ const NODES: readonly Column<ClusterNode>[] = [
   { title: 'Behind', isNumber: true, of: ({ lag }) => count(lag) },
 ];
 
+interface Delay {
+  readonly p99: number;
+  readonly max: number;
+}
+/** Figures of a thread; absent: it does not respond. */
+interface Vitals {
+  readonly uptime?: number;
+  readonly loop_delay?: Delay;
+  readonly utilization?: number;
+  readonly gc?: { readonly max: number };
+  readonly memory?: { readonly heap_used: number; readonly heap_limit: number };
+}
+interface Worker extends Vitals {
+  readonly worker: number;
+  readonly responding: boolean;
+  readonly connections: { readonly active: number };
+  readonly requests: number;
+}
+interface Threads {
+  readonly process: { readonly pid: number; readonly rss: number; readonly restarts: number; readonly uptime: number };
+  readonly main: Vitals;
+  readonly workers: readonly Worker[];
+}
+type Thread = Vitals & Partial<Worker>;
+
+/** A loop that is later than this delays all requests of its worker. Milliseconds. */
+const LATE = 100;
+const FULL = 0.9;
+const marked = (text: string, isMarked: boolean) => (isMarked ? <span class="warn">{text}</span> : text);
+const THREADS: readonly Column<Thread>[] = [
+  { title: 'Thread', of: ({ worker }) => (worker === undefined ? 'main' : `worker ${worker}`) },
+  {
+    title: 'State',
+    of: ({ responding = true }) => <State state={responding ? 'up' : 'bad'} word={responding ? 'responds' : 'does not respond'} />,
+  },
+  { title: 'Up for', isNumber: true, of: ({ uptime }) => (uptime === undefined ? '–' : duration(uptime * 1000)) },
+  { title: 'Connections', isNumber: true, of: ({ connections }) => count(connections?.active) },
+  { title: 'Requests', isNumber: true, of: ({ requests }) => count(requests) },
+  { title: 'Busy', isNumber: true, of: ({ utilization: busy }) => (busy === undefined ? '–' : marked(percent(busy, 1), busy > FULL)) },
+  { title: 'Delay p99', isNumber: true, of: ({ loop_delay: delay }) => marked(ms(delay?.p99), (delay?.p99 ?? 0) > LATE) },
+  { title: 'Longest', isNumber: true, of: ({ loop_delay: delay }) => marked(ms(delay?.max), (delay?.max ?? 0) > LATE) },
+  { title: 'Longest GC', isNumber: true, of: ({ gc }) => marked(ms(gc?.max), (gc?.max ?? 0) > LATE) },
+  { title: 'Memory', isNumber: true, of: ({ memory }) => heap(memory) },
+];
+
+function heap(memory: Vitals['memory']) {
+  if (memory === undefined) return '–';
+  const { heap_used: used, heap_limit: limit } = memory;
+  return marked(`${bytes(used)} of ${bytes(limit)}`, used > limit * FULL);
+}
+
 export function Nodes() {
   const cluster = useValue(live.cluster);
-  const statistics = useValue(live.statistics);
-  const workers = useRead<unknown>('/workers', 2000);
-  const rows = workersOf(workers.data) ?? statistics?.workers ?? [];
   return (
     <>
       <h1 class="hidden">Nodes and workers</h1>
@@ -35,23 +80,28 @@ export function Nodes() {
           <Table label="Nodes" rows={cluster.nodes} columns={NODES} id={({ name }) => name} />
         )}
       </Panel>
-      <Panel title="Workers of this node" note={count(rows.length)}>
-        {rows.length === 0 ? (
-          <Nothing error={workers.error}>Loading …</Nothing>
-        ) : (
-          <Table label="Workers" rows={rows} columns={columnsOf(rows, 'worker')} id={({ worker }) => String(worker)} />
-        )}
-      </Panel>
+      <Workers />
       <Events />
     </>
   );
 }
 
-/** A list of workers, as it is or in a field. */
-function workersOf(found: unknown): readonly Fields[] | undefined {
-  if (Array.isArray(found)) return found as readonly Fields[];
-  const { workers } = (found ?? {}) as { readonly workers?: readonly Fields[] };
-  return Array.isArray(workers) ? workers : undefined;
+function Workers() {
+  const { data, error } = useRead<Threads>('/workers', 2000);
+  const own = data?.process;
+  const restarts = own?.restarts === 1 ? '1 restart' : `${count(own?.restarts)} restarts`;
+  return (
+    <Panel
+      title="Workers of this node"
+      note={own && `process ${own.pid}, up for ${duration(own.uptime * 1000)}, ${bytes(own.rss)} of memory, ${restarts} of workers`}
+    >
+      {data === undefined ? (
+        <Nothing error={error}>Loading …</Nothing>
+      ) : (
+        <Table label="Workers" rows={[data.main, ...data.workers]} columns={THREADS} id={({ worker }: Thread) => String(worker)} />
+      )}
+    </Panel>
+  );
 }
 
 function Events() {

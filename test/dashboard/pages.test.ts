@@ -29,7 +29,7 @@ const PLACES: Readonly<Record<string, string>> = {
   keys: 'color',
   'settings/http_dyn_limit': 'null removes a value',
   changes: 'heavier',
-  nodes: 'in sync',
+  nodes: 'Delay p99',
   explain: 'would become of a request',
   log: 'shop.test',
 };
