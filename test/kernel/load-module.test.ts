@@ -115,7 +115,14 @@ test('a pattern loads all modules that it matches and that fit, what others need
     'modules/d_y.js': 'this is not a program',
     'modules/notes_x.txt': '',
   };
-  const lines = ['b_x.mjs', 'srv_http_fault_inject_module.so', 'srv_http_captcha_module.so', '*_x.so', 'srv_http_dyn_*_module.so'];
+  const lines = [
+    'b_x.mjs',
+    'srv_http_fault_inject_module.so',
+    'srv_http_captcha_module.so',
+    'srv_http_vts_module.so',
+    '*_x.so',
+    'srv_http_dyn_*_module.so',
+  ];
   const conf = `${lines.map((name) => `load_module modules/${name};`).join(' ')}\n${EVENTS} a_x; b_x; add_more_header a b;`;
   const { stderr } = await check(t, conf, files);
   t.is(stderr.match(/emerg/g)?.length, 1, stderr);
