@@ -2,6 +2,7 @@ import {
   CACHE,
   MEMORY,
   MISSES,
+  MIXED,
   CACHED_FILES,
   COMPRESSED,
   DECOMPRESSED,
@@ -50,7 +51,6 @@ export function nginxConfig(site: Site, additions: Additions = {}): string {
 function streamBlock(site: Site, listen: readonly string[]): string[] {
   return [
     'stream {',
-    '    proxy_cache_path misses levels=1:2 keys_zone=misses:10m max_size=16m use_temp_path=off;',
     '    upstream backend {',
     `        server 127.0.0.1:${site.backend};`,
     '    }',
@@ -71,6 +71,8 @@ function httpBlock(site: Site, listen: readonly string[], additions: Additions):
     '    keepalive_requests 1000000000;',
     '    proxy_cache_path cache levels=1:2 keys_zone=hits:10m use_temp_path=off;',
     '    proxy_cache_path misses levels=1:2 keys_zone=misses:10m max_size=16m use_temp_path=off;',
+    // 25 of 256 have a key of their own.
+    '    map $request_id $mixed_key { default hit; "~^(0|1[0-8])" $request_id; }',
     '    upstream backend {',
     `        server 127.0.0.1:${site.backend};`,
     `        keepalive ${UPSTREAM_KEEPALIVE};`,
@@ -88,6 +90,7 @@ function httpBlock(site: Site, listen: readonly string[], additions: Additions):
     `        location ${CACHE}/ { proxy_pass http://backend/; proxy_cache hits; proxy_cache_valid 200 1h; }`,
     `        location ${MEMORY}/ { proxy_pass http://backend/; proxy_cache memory; proxy_cache_valid 200 1h; }`,
     `        location ${MISSES}/ { proxy_pass http://backend/; proxy_cache misses; proxy_cache_valid 200 1h; proxy_cache_key $request_id; }`,
+    `        location ${MIXED}/ { proxy_pass http://backend/; proxy_cache misses; proxy_cache_valid 200 1h; proxy_cache_key $mixed_key; }`,
     `        location = ${OWN_ANSWER} { return 200 "${OWN_BODY}"; }`,
     `        location ${FILES} { alias ${site.files}/; }`,
     `        location ${CACHED_FILES} { alias ${site.files}/; open_file_cache max=1000; }`,

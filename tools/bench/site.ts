@@ -42,6 +42,9 @@ export const MEMORY = '/memory';
 /** Path of responses that are stored, and never asked for again. */
 export const MISSES = '/misses';
 
+/** Path of responses of which nine of ten come from a cache in files. */
+export const MIXED = '/mixed';
+
 /** Path that srv passes on over HTTP/2, other servers over HTTP/1. */
 export const OVER_HTTP2 = '/two';
 

@@ -6,7 +6,7 @@ import type { Lab } from './lab.js';
 import { type Load, load, type LoadShape } from './load.js';
 import { NGINX_STREAM_MODULE } from './nginx-stream.js';
 import type { RunningSite, SiteShape } from './running-site.js';
-import { CACHE, CACHED_FILES, MEMORY, MISSES, OWN_ANSWER, COMPRESSED, DECOMPRESSED, FILES, OVER_HTTP2 } from './site.js';
+import { CACHE, CACHED_FILES, MEMORY, MISSES, MIXED, OWN_ANSWER, COMPRESSED, DECOMPRESSED, FILES, OVER_HTTP2 } from './site.js';
 
 /** The same cipher for every server, or the comparison is one of ciphers. It is what OpenSSL prefers on both sides. */
 const CIPHER = 'TLSv1.3 TLS_AES_256_GCM_SHA384';
@@ -142,7 +142,17 @@ export const traffics: readonly Traffic[] = [
     path: `${MISSES}/1k`,
     connections: 64,
     body: SMALL_BODY,
-    without: ['haproxy'],
+    without: ['haproxy', 'varnish'],
+    per: 'request',
+  },
+  {
+    name: 'mixed-1k',
+    title: '1 KB, nine of ten from a cache',
+    how: '64 connections, `proxy_cache` in files: 90 % have one key, and each of the others one that no request has again.',
+    path: `${MIXED}/1k`,
+    connections: 64,
+    body: SMALL_BODY,
+    without: ['haproxy', 'varnish'],
     per: 'request',
   },
   {
