@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import test from 'ava';
 import { httpBackend } from '../harness/backends.js';
 import { startSrv } from '../harness/srv.js';
@@ -13,7 +14,12 @@ const TURNS = { file: 1.25, member: 1.1 } as const;
 
 for (const source of ['file', 'member'] as const)
   test(`large responses of one connection take turns, and let a small one through: ${source}`, async (t) => {
-    const backend = await httpBackend(t, (_, response) => response.end(Buffer.alloc(LARGE)));
+    const asked: ServerResponse[] = [];
+    const backend = await httpBackend(t, (_, response) => {
+      asked.push(response);
+      // Otherwise one may have sent everything before the others begin.
+      if (asked.length === 3) for (const each of asked) each.end(Buffer.alloc(LARGE));
+    });
     const srv = await startSrv(
       t,
       `events {} http { server { listen 127.0.0.1:%%PORT_web%%; http2 on; location /small { return 200 ok; }
