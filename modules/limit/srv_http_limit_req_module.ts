@@ -257,7 +257,8 @@ function count(fields: RecordFields<Field>, probe: Probe): boolean {
   probe.excess = excessOf(fields, probe);
   if (probe.excess > probe.limit.burst) return false;
   fields.excess = probe.excess;
-  fields.last = probe.now;
+  // Requests of several workers do not come in the order of their times: what has leaked once does not leak again.
+  if (probe.now > fields.last || probe.now < fields.last - CLOCK_SET_BACK) fields.last = probe.now;
   if (probe.limit.isShared) fields.passed++;
   return true;
 }
