@@ -49,6 +49,7 @@ test('wrong options are errors that say what to write', async (t) => {
     haproxy: undefined,
     varnishd: undefined,
     openssl: undefined,
+    'redis-server': undefined,
     taskset: undefined,
   };
   const lab = new Lab(missing, fullPace, tempFolder(t));

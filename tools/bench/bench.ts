@@ -1,11 +1,12 @@
 // The benchmark: node dist/tools/bench/bench.js --help
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { judge } from './goals.js';
 import { fullPace, Lab, quickPace } from './lab.js';
 import { describeCores } from './cores.js';
 import { withEarlier } from './earlier.js';
+import { intoReport } from './into-report.js';
 import { describeMachine } from './machine.js';
 import { type Options, parseOptions, usage } from './options.js';
 import { measurePairs } from './pairs.js';
@@ -123,7 +124,8 @@ function publish(run: Run, options: Options): void {
   say(`\n${text}`);
   if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(run, undefined, 2)}\n`);
   const complete = !run.quick && run.rounds >= ENOUGH_ROUNDS && run.results.length === allScenarios.length && run.ours === 'srv';
-  if (options.write !== undefined) writeFileSync(options.write, text);
+  if (options.into !== undefined) writeFileSync(options.into, intoReport(readFileSync(options.into, 'utf8'), run, allScenarios));
+  else if (options.write !== undefined) writeFileSync(options.write, text);
   else if (complete) writeFileSync(reportFile, text);
   else say(`${join('docs', 'benchmarks.md')} is left as it is: only a complete run of ${ENOUGH_ROUNDS} rounds is written there.`);
 }

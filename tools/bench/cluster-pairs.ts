@@ -4,10 +4,8 @@
  *
  * `node dist/tools/bench/cluster-pairs.js [WRITES A SECOND] [SECONDS] [KEYS] [NODES]`
  */
-import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join as pathOf } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -16,13 +14,16 @@ import { RedisPairLog } from '../../core/changes/redis-pair-log.js';
 import { Staging } from '../../core/changes/staging.js';
 import { StoreLog } from '../../core/changes/store-log.js';
 import { Store } from '../../core/changes/store.js';
-import { BlockConnection } from '../../modules/redis/redis-connection.js';
-import { freePorts } from './ports.js';
+import type { BlockConnection } from '../../modules/redis/redis-connection.js';
+import { openConnection, withRedis } from './cluster-redis.js';
+import { percentile } from './statistics.js';
 
 const FILE = fileURLToPath(import.meta.url);
 const VALUE = 'x'.repeat(100);
 /** Writes of one node that wait for their responses. */
 const MOST_WAITING = 64;
+/** Until the code of a node is fast, and all of them have begun. */
+const WARM_UP_MS = 3000;
 
 interface Pairs {
   readonly pairs: MasterKeyValue;
@@ -32,7 +33,7 @@ interface Pairs {
 
 function openPairs(name: string, port: number, folder: string): Pairs {
   const store = Store.open(pathOf(folder, name));
-  const connection = new BlockConnection('main');
+  const connection = openConnection(port);
   const log = { write: (_: string, text: string) => void process.stderr.write(`${name}: ${text}\n`), enabled: () => true };
   const pairs = new MasterKeyValue({
     store,
@@ -46,9 +47,6 @@ function openPairs(name: string, port: number, folder: string): Pairs {
   });
   const redis = { name: 'main', write: 'strict', wait: undefined } as const;
   pairs.configure({ folder: undefined, maxSize: 1e9, maxKey: 1024, maxValue: 1e6, redis });
-  const address = { addresses: [{ host: '127.0.0.1', port }], socket: undefined, sentinel: undefined, isCluster: false, database: 0 };
-  const limits = { prefix: 'srv', connectTimeout: 1000, commandTimeout: 1000, maxPending: 1000 };
-  connection.open({ ...address, ...limits, user: undefined, password: undefined, tls: undefined }, 'bench');
   const close = (): void => {
     pairs.close();
     connection.close('end');
@@ -65,17 +63,19 @@ async function node(name: string, port: number, folder: string, rate: number, se
   await pairs.follow();
   const late: number[] = [];
   const own = `${name}/`;
+  const begin = now() + WARM_UP_MS;
   const watch = pairs.watch('', (key, value = '') => {
-    if (!key.startsWith(own) && value.startsWith('t')) late.push(now() - Number.parseFloat(value.slice(1)));
+    const began = key.startsWith(own) || !value.startsWith('t') ? 0 : Number.parseFloat(value.slice(1));
+    if (began >= begin) late.push(now() - began);
   });
   const responded: number[] = [];
   const waiting = new Set<Promise<void>>();
-  const begin = now();
+  const before = process.cpuUsage();
   for (let n = 0; now() - begin < seconds * 1000;) {
-    for (const due = ((now() - begin) / 1000) * rate; n < due && waiting.size < MOST_WAITING; n++) {
+    for (const due = ((now() - begin + WARM_UP_MS) / 1000) * rate; n < due && waiting.size < MOST_WAITING; n++) {
       const began = now();
       const write = pairs.set(`${own}${n % 1000}`, `t${began} ${VALUE}`).then(() => {
-        responded.push(now() - began);
+        if (began >= begin) responded.push(now() - began);
         waiting.delete(write);
       });
       waiting.add(write);
@@ -85,7 +85,7 @@ async function node(name: string, port: number, folder: string, rate: number, se
   await Promise.all(waiting);
   await delay(1000);
   watch.end();
-  const { user, system } = process.cpuUsage();
+  const { user, system } = process.cpuUsage(before);
   process.send?.({ late, responded, cpu: (user + system) / 1e6 });
   close();
 }
@@ -101,9 +101,6 @@ async function join(port: number, folder: string): Promise<void> {
   close();
 }
 
-const percentile = (all: readonly number[], share: number): string =>
-  (all.toSorted((a, b) => a - b)[Math.floor(all.length * share)] ?? 0).toFixed(1);
-
 const messageOf = async <T>(child: ChildProcess): Promise<T> => (await once(child, 'message'))[0] as T;
 
 async function memoryOf({ connection }: Pairs): Promise<number> {
@@ -111,7 +108,14 @@ async function memoryOf({ connection }: Pairs): Promise<number> {
   return Number(/used_memory:(\d+)/.exec(text)?.[1]);
 }
 
-async function fill(port: number, folder: string, keys: number): Promise<string> {
+/** Bytes of Redis for each pair, with its change in the stream, and bytes of the pair itself. */
+interface Memory {
+  readonly used: number;
+  readonly own: number;
+}
+
+/** Writes so many pairs without a server. */
+export async function fillPairs(port: number, folder: string, keys: number): Promise<Memory> {
   const all = openPairs('filling', port, folder);
   const { pairs, close } = all;
   await pairs.follow();
@@ -124,44 +128,76 @@ async function fill(port: number, folder: string, keys: number): Promise<string>
   }
   const used = (await memoryOf(all)) - before;
   close();
-  return `memory: ${Math.round(used / keys)} bytes for a pair of ${Math.round(bytes / keys)} bytes, with its change in the stream`;
+  return { used: used / keys, own: bytes / keys };
 }
 
-async function main([rate = 1000, seconds = 10, keys = 100_000, nodes = 3]: readonly number[]): Promise<void> {
-  const folder = mkdtempSync(pathOf(tmpdir(), 'srv-cluster-pairs-'));
-  const [port = 0] = await freePorts(1);
-  const redis = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', ''], { stdio: 'ignore' });
-  try {
-    await delay(500);
+interface Written {
+  /** Milliseconds until a write is at another node. */
+  readonly late: readonly number[];
+  /** Milliseconds until the response. */
+  readonly responded: readonly number[];
+  /** Seconds of the processor. */
+  readonly cpu: number;
+}
+
+interface Joined {
+  /** Milliseconds. */
+  readonly took: number;
+  /** Milliseconds of the processor, with the start of the program. */
+  readonly cpu: number;
+  readonly count: number;
+}
+
+export interface PairFigures {
+  readonly nodes: readonly Written[];
+  readonly memory: Memory;
+  readonly joined: Joined;
+}
+
+export interface PairLoad {
+  /** Writes a second of all nodes. */
+  readonly rate: number;
+  readonly seconds: number;
+  readonly keys: number;
+  readonly nodes: number;
+}
+
+export function measureClusterPairs({ rate, seconds, keys, nodes }: PairLoad): Promise<PairFigures> {
+  return withRedis(async ({ port, folder }) => {
     const names = Array.from({ length: nodes }, (_, at) => `n${at}`);
     const children = names.map((name) => fork(FILE, [name, String(port), folder, String(rate / nodes), String(seconds)]));
-    const figures = await Promise.all(children.map((child) => messageOf<{ late: number[]; responded: number[]; cpu: number }>(child)));
-    const late = figures.flatMap((figure) => figure.late);
-    const responded = figures.flatMap((figure) => figure.responded);
-    const made = Math.round(responded.length / seconds);
-    const lines = [`${nodes} nodes, ${made} writes a second in all`];
-    lines.push(
-      `at another node: p50 ${percentile(late, 0.5)} ms, p99 ${percentile(late, 0.99)} ms, ${late.length} of ${responded.length * (nodes - 1)}`,
-    );
-    lines.push(`response: p50 ${percentile(responded, 0.5)} ms, p99 ${percentile(responded, 0.99)} ms`);
-    lines.push(`processor time of the nodes: ${figures.map(({ cpu }) => cpu.toFixed(1)).join(', ')} s in ${seconds} s`);
-    lines.push(await fill(port, folder, keys));
-    const joined = await messageOf<{ took: number; cpu: number; count: number }>(fork(FILE, ['new', String(port), folder]));
-    lines.push(
-      `joining: ${joined.count} pairs in ${Math.round(joined.took)} ms, ${Math.round(joined.cpu)} ms of the processor with the start of the program`,
-    );
-    process.stdout.write(`${lines.join('\n')}\n`);
-  } finally {
-    redis.kill();
-    rmSync(folder, { recursive: true });
-  }
+    const written = await Promise.all(children.map((child) => messageOf<Written>(child)));
+    const memory = await fillPairs(port, folder, keys);
+    return { nodes: written, memory, joined: await messageOf<Joined>(fork(FILE, ['new', String(port), folder])) };
+  });
 }
 
-const [first = '', port = '', folder = '', rate = '', seconds = ''] = process.argv.slice(2);
-if (first === 'new') {
-  await join(Number(port), folder);
-  process.disconnect?.();
-} else if (/^n\d/.test(first)) {
-  await node(first, Number(port), folder, Number(rate), Number(seconds));
-  process.disconnect?.();
-} else await main(process.argv.slice(2).map(Number));
+const percentiles = (all: readonly number[]): string =>
+  `p50 ${percentile(all, 0.5).toFixed(1)} ms, p99 ${percentile(all, 0.99).toFixed(1)} ms`;
+
+async function main([rate = 1000, seconds = 10, keys = 100_000, nodes = 3]: readonly number[]): Promise<void> {
+  const figures = await measureClusterPairs({ rate, seconds, keys, nodes });
+  const late = figures.nodes.flatMap((figure) => figure.late);
+  const responded = figures.nodes.flatMap((figure) => figure.responded);
+  const { memory, joined } = figures;
+  const lines = [
+    `${nodes} nodes, ${Math.round(responded.length / seconds)} writes a second in all`,
+    `at another node: ${percentiles(late)}, ${late.length} of ${responded.length * (nodes - 1)}`,
+    `response: ${percentiles(responded)}`,
+    `processor time of the nodes: ${figures.nodes.map(({ cpu }) => cpu.toFixed(1)).join(', ')} s in ${seconds} s`,
+    `memory: ${Math.round(memory.used)} bytes for a pair of ${Math.round(memory.own)} bytes, with its change in the stream`,
+    `joining: ${joined.count} pairs in ${Math.round(joined.took)} ms, ${Math.round(joined.cpu)} ms of the processor with the start of the program`,
+  ];
+  process.stdout.write(`${lines.join('\n')}\n`);
+}
+
+if (process.argv[1] === FILE) {
+  const [first = '', port = '', folder = '', rate = '', seconds = ''] = process.argv.slice(2);
+  if (first === 'new') {
+    await join(Number(port), folder);
+    process.disconnect?.();
+  } else if (/^n\d/.test(first)) {
+    await node(first, Number(port), folder, Number(rate), Number(seconds));
+    process.disconnect?.();
+  } else await main(process.argv.slice(2).map(Number));
+}

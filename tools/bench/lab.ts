@@ -22,6 +22,8 @@ export interface Pace {
   readonly changeSeconds: number;
   /** Additions and removals after which memory is compared. */
   readonly cycles: number;
+  /** Pairs, and keys of a zone, of several nodes. */
+  readonly clusterKeys: number;
 }
 
 export const fullPace: Pace = {
@@ -35,6 +37,7 @@ export const fullPace: Pace = {
   changes: 50,
   changeSeconds: 60,
   cycles: 100_000,
+  clusterKeys: 100_000,
 };
 
 export const quickPace: Pace = {
@@ -48,6 +51,7 @@ export const quickPace: Pace = {
   changes: 10,
   changeSeconds: 3,
   cycles: 2000,
+  clusterKeys: 2000,
 };
 
 /** Surroundings of every measurement: a temporary folder, the programs, cores, and the processes it started. */

@@ -22,7 +22,8 @@ export interface Machine {
  */
 export function describeMachine(programs: Programs, cores: readonly number[], dir: string): Machine {
   const versions: Record<string, string> = { node: process.version.slice(1) };
-  for (const name of ['nginx', 'haproxy', 'wrk', 'h2load', 'openssl'] as const) versions[name] = programs[name]?.version ?? 'missing';
+  for (const name of ['nginx', 'haproxy', 'wrk', 'h2load', 'openssl', 'redis-server'] as const)
+    versions[name] = programs[name]?.version ?? 'missing';
   return {
     processor: cpus()[0]?.model.trim() ?? 'unknown',
     cores: cores.length,

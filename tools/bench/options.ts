@@ -8,12 +8,13 @@ export const usage = `Usage: npm run bench -- [options]
   --rounds N        rounds of every measurement (default 5)
   --only a,b        only these measurements: 1k, h2-member, 10m, conn, tls, h2, static-1k, cached-1k, hit-1k, hit-10m, memory-1k, miss-1k, mixed-1k, static-10m, gzip, stream-rtt,
                     stream-gb, 640rps, 2400rps, 9600rps, idle, start, workers, members, locations, changes,
-                    change-rate, cache-index, pick-METHOD (pick-round-robin, pick-hash, …)
+                    change-rate, cache-index, cluster-pairs, cluster-join, cluster-zones, cluster-rate, pick-METHOD (pick-round-robin, pick-hash, …)
   --servers a,b     the servers to measure (default srv,nginx,haproxy; there are nginx-sendfile and varnish as well)
   --ours NAME       put another server in the place of srv; "--ours nginx" measures nginx against itself,
                     which shows how far two equal servers differ on this machine
   --json FILE       write every figure of every round
   --earlier FILE    take from the --json of an earlier run of this machine what is not measured now
+  --into FILE       put what is measured now in the place of the same in this report, and leave the rest as it is
   --write FILE      write the report here (default docs/benchmarks.md, and only after a complete run)
   --dir FOLDER      where the temporary folder is made (default: the system's)
   --install         install what is missing with apt-get (needs root on Debian)
@@ -36,6 +37,7 @@ export interface Options {
   readonly ours: string;
   readonly json: string | undefined;
   readonly earlier: string | undefined;
+  readonly into: string | undefined;
   readonly write: string | undefined;
   readonly dir: string;
   readonly install: boolean;
@@ -65,6 +67,7 @@ export function parseOptions(args: readonly string[]): Options {
       ours: { type: 'string', default: 'srv' },
       json: { type: 'string' },
       earlier: { type: 'string' },
+      into: { type: 'string' },
       write: { type: 'string' },
       dir: { type: 'string', default: tmpdir() },
       install: { type: 'boolean', default: false },
@@ -85,6 +88,7 @@ export function parseOptions(args: readonly string[]): Options {
     ours: values.ours,
     json: values.json,
     earlier: values.earlier,
+    into: values.into,
     write: values.write,
     dir: values.dir,
     install: values.install,

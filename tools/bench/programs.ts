@@ -25,6 +25,12 @@ const programs = {
   haproxy: { version: ['-v'], pattern: /version (\S+)/, package: 'haproxy', without: 'nginx is the only peer' },
   varnishd: { version: ['-V'], pattern: /varnish-(\d[\w.-]*)/, package: 'varnish', without: 'no caches beside those of nginx' },
   openssl: { version: ['version'], pattern: /OpenSSL (\S+)/, package: 'openssl', without: 'no certificate, so no TLS measurement' },
+  'redis-server': {
+    version: ['--version'],
+    pattern: /v=(\S+)/,
+    package: 'redis-server',
+    without: 'no measurement of several nodes (cluster-pairs, cluster-join, cluster-zones, cluster-rate)',
+  },
   taskset: {
     version: ['--version'],
     pattern: /linux ([\d.]+)/,
@@ -51,6 +57,7 @@ export function findPrograms(): Programs {
     haproxy: find('haproxy'),
     varnishd: find('varnishd'),
     openssl: find('openssl'),
+    'redis-server': find('redis-server'),
     taskset: find('taskset'),
   };
 }

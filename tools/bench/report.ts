@@ -29,7 +29,7 @@ export function report(run: Run): string {
       ? ['This was a quick run: it shows that the benchmark works. Its figures mean nothing.']
       : ['Written by `npm run bench`; do not edit.']),
     '## Goals',
-    goalsTable(run.goals),
+    goalsTable(goalRows(run.goals)),
     '## Measurements',
     'Each figure is the median of the rounds, with the least and the greatest in parentheses. The ratio to nginx is taken in each round, and its median shown.',
     ...run.results.map((result) => resultSection(result)),
@@ -44,17 +44,15 @@ export function report(run: Run): string {
   ].join('\n\n');
 }
 
-function goalsTable(goals: readonly GoalResult[]): string {
-  const rows = goals.map((goal) => [
-    goal.text,
-    goal.wanted,
-    goal.measured ? `${showSpread(goal.measured, 2)} ${goal.unit}` : '–',
-    goal.verdict,
-  ]);
+export function goalRows(goals: readonly GoalResult[]): readonly string[][] {
+  return goals.map((goal) => [goal.text, goal.wanted, goal.measured ? `${showSpread(goal.measured, 2)} ${goal.unit}` : '–', goal.verdict]);
+}
+
+export function goalsTable(rows: readonly (readonly string[])[]): string {
   return table(['goal', 'wanted', 'measured', ''], rows);
 }
 
-function resultSection(result: Result): string {
+export function resultSection(result: Result): string {
   const { scenario, skipped } = result;
   const heading = `### ${scenario.title} (\`${scenario.name}\`)\n\n${scenario.how}`;
   if (skipped !== undefined) return `${heading}\n\nNot measured: ${skipped}.`;

@@ -10,6 +10,7 @@ import { partLoadScenarios } from './part-load.js';
 import { pickScenarios } from './picks.js';
 import { startUpScenario } from './start-up.js';
 import { throughputScenarios } from './throughput.js';
+import { clusterScenarios } from './cluster.js';
 import { datagramScenario } from './datagrams.js';
 import { workersScenario } from './workers.js';
 
@@ -27,5 +28,6 @@ export const allScenarios: readonly Scenario[] = [
   changesScenario,
   changeRateScenario,
   cacheIndexScenario,
+  ...clusterScenarios,
   ...pickScenarios,
 ];
