@@ -1,4 +1,5 @@
 /** Checks directives against the specs of the loaded modules. Everything that is wrong is reported, in the order of the text. */
+import { isMasked } from '../contract/secrets.js';
 import { blockContext, engineOf, type AnyArgContext, type ContextName } from '../contract/spec.js';
 import type { Word, Written } from '../contract/tree.js';
 import { readArguments, synopsis } from '../contract/arguments.js';
@@ -119,11 +120,15 @@ class Validator {
     let rejected = false;
     this.current = directive;
     const args = engineOf(context) === 'stream' ? this.streamArgs : this.args;
-    readArguments(signature, directive, args, (message, word, hint) => {
-      // Whatever is wrong with the words of the next line follows from the missing semicolon.
-      if (runOn === undefined || !rejected) this.reject(directive, message, word, runOn ?? hint);
-      rejected = true;
-    });
+    const masked = directive.args.find(({ text }) => isMasked(directive.name, text, directive.args[0]!.text));
+    if (masked !== undefined)
+      this.reject(directive, `"${masked.text}" is shown in the place of a secret`, masked, 'write the secret itself');
+    else
+      readArguments(signature, directive, args, (message, word, hint) => {
+        // Whatever is wrong with the words of the next line follows from the missing semicolon.
+        if (runOn === undefined || !rejected) this.reject(directive, message, word, runOn ?? hint);
+        rejected = true;
+      });
   }
 
   /** A directive that took in the next line, because the `;` between them is missing. */

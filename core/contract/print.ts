@@ -1,6 +1,6 @@
 /**
  * Directives as nginx-style text. It comes in two forms: exactly, for the journal, for edits and for comparing; and as it is shown to people and
- * callers, without private keys.
+ * callers, without secrets.
  */
 import { shownWord } from './secrets.js';
 import type { Directive } from './tree.js';
@@ -8,12 +8,12 @@ import { quoteWord } from './words.js';
 
 type Printable = Pick<Directive, 'name' | 'args'> & { readonly block?: Iterable<Printable> };
 /** Text of an argument of a directive. */
-type ArgumentText = (directive: string, text: string) => string;
+type ArgumentText = (directive: string, text: string, first: string) => string;
 
 const INDENT = '    ';
 const same: ArgumentText = (_, text) => text;
 
-/** Text that parses back to the same directives, one a line with their blocks, each line ended. It may hold private keys: never show or log it. */
+/** Text that parses back to the same directives, one a line with their blocks, each line ended. It may hold secrets: never show or log it. */
 export function exactTree(directives: Iterable<Printable>, indent = ''): string {
   return written(directives, indent, same);
 }
@@ -28,7 +28,7 @@ export function exactHead(directive: Printable): string {
   return head(directive, same);
 }
 
-/** The directives as they are shown: as {@link exactTree}, but what stands for a private key is `(secret)`. */
+/** The directives as they are shown: as {@link exactTree}, but what stands for a secret is `(secret)`. */
 export function shownTree(directives: Iterable<Printable>, indent = ''): string {
   return written(directives, indent, shownWord);
 }
@@ -55,10 +55,10 @@ function writtenDirective(directive: Printable, indent: string, argument: Argume
   return `${start} {\n${written(directive.block, indent + INDENT, argument)}${indent}}\n`;
 }
 
-/** Words keep the quotes they were written in, or get some if they need them. The replacement of a key looks the same in any case. */
+/** Words keep the quotes they were written in, or get some if they need them. The replacement of a secret looks the same in any case. */
 function head({ name, args }: Printable, argument: ArgumentText): string {
   const words = args.map(({ text, quote }) => {
-    const shown = argument(name, text);
+    const shown = argument(name, text, args[0]!.text);
     return quoteWord(shown, shown === text ? quote : undefined);
   });
   return [quoteWord(name), ...words].join(' ');

@@ -80,7 +80,7 @@ function shown({ version, at, node, origin, actor, message, changes, diff }: His
 function blockJson(block: Block): DirectiveJson[] {
   return Array.from(block, ({ name, args, block: inner }) => ({
     directive: name,
-    args: args.map(({ text }) => shownWord(name, text)),
+    args: args.map(({ text }) => shownWord(name, text, args[0]!.text)),
     ...(inner && { block: blockJson(inner) }),
   }));
 }

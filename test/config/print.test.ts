@@ -87,3 +87,35 @@ test('what follows data: is a key where a key is expected, and files, certificat
     t.is(shown(line), exactTree(directivesOf(line)).trim());
   t.is(shownHead({ name: 'ssl_certificate_key', args: [{ text: 'data:x', line: 1, column: 1 }] }), 'ssl_certificate_key data:(secret)');
 });
+
+test('secrets are not shown, in a tree and in text: of directives that end in _secret or _password, and of fields that say so', (t) => {
+  for (const [line, expected] of [
+    ['captcha_secret "a b; c" former;', 'captcha_secret (secret) (secret);'],
+    ['secure_link_secret word;', 'secure_link_secret (secret);'],
+    ['header Authorization "Bearer word";', 'header Authorization (secret);'],
+    ['header x-api-key word;', 'header x-api-key (secret);'],
+    [`proxy_set_header 'Authorization' 'Basic d29yZA==';`, `proxy_set_header 'Authorization' (secret);`],
+    ['fastcgi_param DB_PASSWORD word if_not_empty;', 'fastcgi_param DB_PASSWORD (secret) (secret);'],
+  ] as const) {
+    t.is(shown(line), expected);
+    t.is(shownText(exactTree(directivesOf(line))), `${expected}\n`);
+    t.is(shownText(`+ ${line}\n-     ${line}\n`), `+ ${expected}\n-     ${expected}\n`);
+    t.is(shownText(`location / { ${line} return 200; }`), `location / { ${expected} return 200; }`);
+  }
+});
+
+test('everything else is shown: variables, files, other fields, and messages', (t) => {
+  for (const line of [
+    'captcha_secret file=captcha_secret;',
+    'proxy_set_header Authorization "";',
+    'proxy_set_header Authorization $http_authorization;',
+    'proxy_set_header Host $host;',
+    'fastcgi_param SCRIPT_NAME /a;',
+    'header Content-Type = text/html;',
+  ]) {
+    t.is(shown(line), line);
+    t.is(shownText(line), line);
+  }
+  for (const text of ['"captcha_secret" is duplicate', 'invalid value "a" in proxy_set_header', 'the header is too long'])
+    t.is(shownText(text), text);
+});

@@ -59,6 +59,12 @@ const ATTEMPTS: readonly (readonly [what: string, fields: readonly Field[], text
   ['to take the zone of another upstream', ['upstream_body'], 'zone demo 1m', /"zone" directive is duplicate|zone "demo"/],
   ['to read a key that is missing', ['server_body'], 'ssl_certificate /no/such.pem; ssl_certificate_key /no/such.key', /cannot name/],
   ['to use an unknown variable', ['location_body', 'server_body'], 'return 200 $evil_', /unknown "evil_" variable/],
+  [
+    'to send what is shown for a secret',
+    ['location_body', 'server_body'],
+    'proxy_set_header Authorization (secret)',
+    /the place of a secret/,
+  ],
   ['a directive that does not exist', every(), '__proto__ 1', /unknown directive "__proto__"/],
   ['a name of an inherited property', every(), 'constructor x', /unknown directive "constructor"/],
 ];
