@@ -22,6 +22,8 @@ export class CallError extends Error {
   }
 }
 
+export const UNREACHABLE = new CallError(0, 'Unreachable', 'the control plane cannot be reached');
+
 export interface Result<T> {
   readonly body: T;
   /** `after` of the next page. */
@@ -68,11 +70,8 @@ export async function call<T>(method: string, path: string, options: CallOptions
     cache: 'no-store',
     ...(body !== undefined && { body: JSON.stringify(body) }),
   }).catch((error: unknown) => {
-    throw new CallError(
-      0,
-      'Unreachable',
-      error instanceof Error && error.name === 'TimeoutError' ? 'no response in time' : 'the control plane cannot be reached',
-    );
+    const isLate = error instanceof Error && error.name === 'TimeoutError';
+    throw isLate ? new CallError(0, 'Unreachable', 'no response in time') : UNREACHABLE;
   });
   const text = await response.text();
   const value = jsonOf(text);

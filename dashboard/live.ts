@@ -1,5 +1,5 @@
 /** State of the server as the page has it: reads of the API, repeated, and events. */
-import { CallError, follow, get, pages } from './api.js';
+import { CallError, follow, get, pages, UNREACHABLE } from './api.js';
 import { addSample, type Series } from './samples.js';
 import type { Cache, Certificate, Change, Cluster, Engine, ServerEvent, Session, Statistics, Upstream } from './types.js';
 import { Value } from './value.js';
@@ -65,7 +65,7 @@ export class Live {
     }
     this.missing.set(new Map());
     this.phase.set('open');
-    this.#loop('statistics', 1000, signal, () => this.#readStatistics());
+    void this.#followStatistics(signal);
     this.#loop('upstreams', 2000, signal, () => this.#readUpstreams());
     this.#loop('changes', 15_000, signal, async () => this.changes.set(await get<readonly Change[]>('/history?limit=50')));
     this.#loop('drift', 15_000, signal, async () => this.drift.set((await get<{ diff: readonly string[] }>('/config/drift')).diff));
@@ -117,11 +117,15 @@ export class Live {
   async #step(part: string, read: () => Promise<void>): Promise<void> {
     try {
       await read();
-      if (this.missing.current.has(part)) this.missing.set(new Map([...this.missing.current].filter(([name]) => name !== part)));
-      if (this.connection.current.reason !== '') this.connection.set({ reason: '', since: Date.now() });
+      this.#succeeded(part);
     } catch (error) {
       this.#failed(part, error instanceof CallError ? error : new CallError(0, 'Error', String(error)));
     }
+  }
+
+  #succeeded(part: string): void {
+    if (this.missing.current.has(part)) this.missing.set(new Map([...this.missing.current].filter(([name]) => name !== part)));
+    if (this.connection.current.reason !== '') this.connection.set({ reason: '', since: Date.now() });
   }
 
   #failed(part: string, { status, message }: CallError): void {
@@ -136,8 +140,28 @@ export class Live {
     }
   }
 
-  async #readStatistics(): Promise<void> {
-    const found = await get<Statistics>('/vts?group=servers');
+  /** One event a second, as long as somebody can see the page. */
+  async #followStatistics(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const hidden = new AbortController();
+      const leave = (): void => (document.hidden ? hidden.abort() : undefined);
+      document.addEventListener('visibilitychange', leave);
+      try {
+        await follow('/vts/stream?group=servers', AbortSignal.any([signal, hidden.signal]), (_, data) => {
+          this.#counted(JSON.parse(data) as Statistics);
+          this.#succeeded('statistics');
+        });
+      } catch (error) {
+        if (error instanceof CallError) this.#failed('statistics', error);
+        else if (!signal.aborted && !hidden.signal.aborted) this.#failed('statistics', UNREACHABLE);
+      }
+      document.removeEventListener('visibilitychange', leave);
+      if (document.hidden) await visible(signal);
+      else await waited(1000, signal);
+    }
+  }
+
+  #counted(found: Statistics): void {
     this.#offset = found.now - Date.now();
     this.series.set(addSample(this.series.current, found));
     this.statistics.set(found);

@@ -18,7 +18,10 @@ const REQUESTS: readonly Line[] = [
   { label: '4xx', color: 'warn', of: ({ rejected }) => rejected },
   { label: '5xx', color: 'bad', of: ({ errors }) => errors },
 ];
-const TIMES: readonly Line[] = [{ label: 'mean', color: 'accent', of: ({ mean }) => mean, fill: true }];
+const TIMES: readonly Line[] = [
+  { label: 'p99', color: 'accent', of: ({ p99 }) => p99, fill: true },
+  { label: 'median', color: 'good', of: ({ p50 }) => p50 },
+];
 const TRAFFIC: readonly Line[] = [
   { label: 'sent', color: 'accent', of: ({ sent }) => sent, fill: true },
   { label: 'received', color: 'good', of: ({ received }) => received },
@@ -137,8 +140,8 @@ function Figures() {
         format={rate}
       />
       <Plot
-        title="Response time"
-        value={ms(last?.mean)}
+        title="Response time, p99"
+        value={ms(last?.p99)}
         detail={slowest(statistics?.servers)}
         lines={TIMES}
         samples={samples}

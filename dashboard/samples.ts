@@ -13,8 +13,6 @@ export interface Totals {
   readonly rejected: number;
   readonly received: number;
   readonly sent: number;
-  readonly timed: number;
-  readonly time: number;
 }
 
 /** Per second, since the sample before. */
@@ -28,8 +26,9 @@ export interface Sample {
   readonly rejected: number;
   readonly received: number;
   readonly sent: number;
-  /** Mean milliseconds of a request; undefined: there was none. */
-  readonly mean: number | undefined;
+  /** Milliseconds of requests in the last 10 seconds; undefined: there was none. */
+  readonly p50: number | undefined;
+  readonly p99: number | undefined;
   /** Connections at this moment. */
   readonly connections: number;
 }
@@ -41,25 +40,22 @@ export interface Series {
 }
 
 export function totalsOf(rows: Iterable<Row>): Totals {
-  const sum = { requests: 0, errors: 0, rejected: 0, received: 0, sent: 0, timed: 0, time: 0 };
-  for (const { requests, responses, received, sent, times } of rows) {
+  const sum = { requests: 0, errors: 0, rejected: 0, received: 0, sent: 0 };
+  for (const { requests, responses, received, sent } of rows) {
     sum.requests += requests;
     sum.errors += responses['5xx'] ?? 0;
     sum.rejected += responses['4xx'] ?? 0;
     sum.received += received;
     sum.sent += sent;
-    sum.timed += times.count;
-    sum.time += times.sum;
   }
   return sum;
 }
 
-export function addSample(series: Series, { now, servers = {}, connections }: Statistics): Series {
+export function addSample(series: Series, { now, servers = {}, connections, recent }: Statistics): Series {
   const totals = totalsOf(Object.values(servers));
   const { totals: before, at } = series;
   if (before === undefined || at === undefined || now <= at) return { ...series, totals, at: now };
   const per = (name: keyof Totals): number => Math.max(0, totals[name] - before[name]) / ((now - at) / 1000);
-  const timed = totals.timed - before.timed;
   const sample: Sample = {
     at: now,
     requests: per('requests'),
@@ -67,7 +63,7 @@ export function addSample(series: Series, { now, servers = {}, connections }: St
     rejected: per('rejected'),
     received: per('received'),
     sent: per('sent'),
-    mean: timed > 0 ? Math.max(0, totals.time - before.time) / timed : undefined,
+    ...(recent.count > 0 ? { p50: recent.p50, p99: recent.p99 } : { p50: undefined, p99: undefined }),
     connections: connections['active'] ?? 0,
   };
   const kept = now - at > GAP_MS ? [] : series.samples.slice(-KEPT + 1);

@@ -100,6 +100,8 @@ export interface Statistics {
   readonly now: number;
   readonly loaded: number;
   readonly sample: number;
+  /** Of all requests in the last 10 seconds. */
+  readonly recent: Times;
   readonly connections: Readonly<Record<string, number>>;
   readonly tls: Readonly<Record<string, unknown>>;
   readonly workers: readonly Readonly<Record<string, number>>[];

@@ -280,7 +280,7 @@ export const ERROR_CODES = {
   },
   TooManyStreams: {
     status: 503,
-    meaning: 'As many clients follow the events, or the logs, as the control plane allows.',
+    meaning: 'As many clients follow the events, the logs or the statistics as the control plane allows.',
     remedy: 'Close streams that are not needed, or read the events from the bus.',
   },
   WorkerUnavailable: {

@@ -1,5 +1,6 @@
 import type { MainView } from './main-view.js';
 import type { Page, ShownRow } from './pages.js';
+import type { TimesView } from './views.js';
 
 /** Fields of a section whose rows have parts. */
 const PARTS: Readonly<Record<string, string>> = { upstreams: 'servers', stream_upstreams: 'servers', filters: 'keys' };
@@ -9,7 +10,7 @@ const PARTS: Readonly<Record<string, string>> = { upstreams: 'servers', stream_u
  * @param first page, whose rows are in the order of sections and names, as those of the pages after it
  */
 export async function* jsonOf(
-  main: MainView,
+  main: MainView & { readonly recent?: TimesView },
   first: Page | undefined,
   pageAfter: (next: string) => Promise<Page | undefined>,
 ): AsyncGenerator<string> {

@@ -1,3 +1,4 @@
+import { Distribution } from '../../core/contract/distribution.js';
 import type { Collector, NamedRow, Scrape } from './collector.js';
 import { OTHER } from './filters.js';
 import type { RowKind } from './layout.js';
@@ -25,6 +26,21 @@ export interface Selection {
   /** A section; absent: all. */
   readonly group?: string | undefined;
   readonly name?: string | undefined;
+}
+
+/** Rows whose times are summed up before others run. */
+const SUMMED = 20;
+
+/** Times of all requests, over the servers. */
+export async function timesOfServers(rows: readonly NamedRow[], pause: () => Promise<unknown>): Promise<Distribution> {
+  const sum = new Distribution();
+  let summed = 0;
+  for (const { kind, totals } of rows) {
+    if (kind !== 'server') continue;
+    if (summed++ % SUMMED === SUMMED - 1) await pause();
+    sum.merge(totals.distribution(0));
+  }
+  return sum;
 }
 
 export interface PageCall extends Selection {

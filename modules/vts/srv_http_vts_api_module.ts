@@ -1,13 +1,16 @@
 import { setTimeout } from 'node:timers/promises';
 import { ApiError, DATA_PLANE_ERRORS, dryRunReply, route, type Call, type Reply } from '../../core/contract/control.js';
 import { DataPlane } from '../../core/contract/data-plane.js';
-import { controlModule } from '../../core/contract/manifest.js';
+import type { Scope } from '../../core/contract/http.js';
+import { controlModule, type HttpModule } from '../../core/contract/manifest.js';
 import { Type } from '../../core/contract/schema.js';
 import { ServerInfo } from '../../core/contract/server-info.js';
 import { FormatJson, type FormatMember } from './format-json.js';
 import { jsonOf } from './json-text.js';
 import type { MainView } from './main-view.js';
-import { SECTIONS, type Page, type PageCall } from './pages.js';
+import { SECTIONS, type Page, type PageCall, type Selection } from './pages.js';
+import { RecentTimes, type SentTimes } from './recent-times.js';
+import { StatisticsStreams } from './statistics-stream.js';
 
 /** How often a call that waits looks for changes. Rates are measured each second. Milliseconds. */
 const POLL = 250;
@@ -34,6 +37,19 @@ const read = {
   errors: DATA_PLANE_ERRORS,
 } as const;
 
+const stream = {
+  summary: 'Follow the statistics, each second (server-sent events)',
+  query: Type.Object(selection),
+  responses: {
+    200: Type.String({
+      contentMediaType: 'text/event-stream',
+      description:
+        'Each event has the JSON of GET /v1/vts, and `recent`: the times of all requests in the last 10 seconds. The response does not end.',
+    }),
+  },
+  errors: [...DATA_PLANE_ERRORS, 'TooManyStreams'],
+} as const;
+
 const format = {
   summary: 'Read the statistics in the JSON of nginx-module-vts',
   responses: { 200: Type.Unsafe<unknown>({ type: 'object', title: 'VhostTrafficStatus', additionalProperties: true }) },
@@ -50,13 +66,31 @@ const reset = {
   errors: [...DATA_PLANE_ERRORS, 'StatisticsNotFound'],
 } as const;
 
+/** Clients at the same time. */
+const MOST_STREAMS = 50;
+/** Events whose times are `recent`. */
+const RECENT = 10;
+
 /** Statistics by API: `/v1/vts`. */
 @controlModule({ name: 'srv_http_vts_api_module', api: '1.2', key: 'vts', dataModule: 'srv_http_vts_module' })
-export class StatisticsApi {
+export class StatisticsApi implements HttpModule {
+  readonly #streams = new StatisticsStreams();
+  /** Aborted by another configuration: clients come back, and are asked who they are. */
+  #configuration = new AbortController();
+
   constructor(
     private readonly dataPlane: DataPlane,
     private readonly info: ServerInfo,
   ) {}
+
+  compile(scope: Scope): undefined {
+    scope.register({
+      commit: () => {
+        this.#configuration.abort();
+        this.#configuration = new AbortController();
+      },
+    });
+  }
 
   @route('GET', '', read)
   async read(call: Call<typeof read>): Promise<Reply> {
@@ -65,6 +99,19 @@ export class StatisticsApi {
     const main = await this.dataPlane.call<MainView>('vts.main', {}, call);
     const first = await this.#page({ group, name }, call);
     return { status: 200, type: 'application/json', stream: jsonOf(main, first, (next) => this.#page({ group, name, next }, call)) };
+  }
+
+  @route('GET', '/stream', stream)
+  async follow(call: Call<typeof stream>): Promise<Reply> {
+    if (this.#streams.readers >= MOST_STREAMS)
+      throw new ApiError(503, 'TooManyStreams', `${MOST_STREAMS} clients follow the statistics already`);
+    // Whatever is wrong with the data plane is the response.
+    await this.dataPlane.call<MainView>('vts.main', {}, call);
+    const times = new RecentTimes(RECENT);
+    const leaving = AbortSignal.any([this.info.leaving, this.#configuration.signal]);
+    // For an nginx in front of it, which would hold the events back otherwise.
+    const headers = { 'X-Accel-Buffering': 'no' };
+    return { status: 200, type: 'text/event-stream', stream: this.#streams.follow(() => this.#frame(call.query, times), leaving), headers };
   }
 
   @route('GET', '/format/json', format)
@@ -101,7 +148,15 @@ export class StatisticsApi {
     return members && new Map(members.map((member) => [member.server, member]));
   }
 
-  #page(params: PageCall, call: Call): Promise<Page | undefined> {
+  async *#frame(selected: Selection, times: RecentTimes): AsyncGenerator<string> {
+    const call = { dryRun: false, requestId: 'vts' };
+    const main = await this.dataPlane.call<MainView>('vts.main', {}, call);
+    const recent = times.add(await this.dataPlane.call<SentTimes>('vts.times', {}, call));
+    const first = await this.#page(selected, call);
+    yield* jsonOf({ ...main, recent }, first, (next) => this.#page({ ...selected, next }, call));
+  }
+
+  #page(params: PageCall, call: Pick<Call, 'dryRun' | 'requestId'>): Promise<Page | undefined> {
     return this.dataPlane.call<Page | undefined>('vts.page', params, call);
   }
 

@@ -22,9 +22,10 @@ import type { FormatMember } from './format-json.js';
 import { memberSettings } from './member-settings.js';
 import { ListenerRows } from './listener-rows.js';
 import { MemberRows } from './member-rows.js';
-import { Pages, selected, type Page, type PageCall, type Selection } from './pages.js';
+import { Pages, selected, timesOfServers, type Page, type PageCall, type Selection } from './pages.js';
 import { plusZones } from './plus-zones.js';
 import { INTERVAL, Rates } from './rates.js';
+import { sentTimes, type SentTimes } from './recent-times.js';
 import { mainView, type MainView } from './main-view.js';
 import { StatisticsMemory, StatisticsTables } from './tables.js';
 import { statisticsVariables } from './variables.js';
@@ -117,6 +118,12 @@ export class HttpStatistics extends StatisticsMemory implements HttpModule {
       { statistics: this.statistics, status: this.status, metrics: this.metrics },
       { groups: this.#collector.budget, sample: this.#rates.number },
     );
+  }
+
+  /** Times of all requests since the start. */
+  @action('vts.times')
+  async times(): Promise<SentTimes> {
+    return sentTimes(await timesOfServers(this.#collector.rows, setImmediate));
   }
 
   /** @returns undefined if the listing is not known any more */

@@ -163,7 +163,7 @@ function responsesView(counters: Float64Array, first: number): ResponsesView {
   return { '1xx': one, '2xx': two, '3xx': three, '4xx': four, '5xx': five, codes };
 }
 
-function timesView(times: Distribution): TimesView {
+export function timesView(times: Distribution): TimesView {
   const { count, sum, mean } = times;
   const [p50, p90, p99, p999] = [0.5, 0.9, 0.99, 0.999].map((share) => times.quantile(share)) as [number, number, number, number];
   return { count, sum, mean, p50, p90, p99, p999 };

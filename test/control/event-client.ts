@@ -44,14 +44,14 @@ export class EventClient {
 }
 
 /** Resolves when the head of the response is there. @param query with its question mark */
-export async function followEvents(
-  t: Scope,
-  port: number,
-  query = '',
-  headers: Readonly<Record<string, string>> = {},
-): Promise<EventClient> {
+export function followEvents(t: Scope, port: number, query = '', headers: Readonly<Record<string, string>> = {}): Promise<EventClient> {
+  return follow(t, port, `/events${query}`, headers);
+}
+
+/** As {@link followEvents}, of another stream of the API. */
+export async function follow(t: Scope, port: number, path: string, headers: Readonly<Record<string, string>> = {}): Promise<EventClient> {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    get({ port, host: '127.0.0.1', path: `/api/v1/events${query}`, headers, agent: false }, resolve).on('error', reject);
+    get({ port, host: '127.0.0.1', path: `/api/v1${path}`, headers, agent: false }, resolve).on('error', reject);
   });
   const client = new EventClient(response);
   t.teardown(() => client.close());

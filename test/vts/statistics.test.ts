@@ -5,7 +5,13 @@ import { httpBackend } from '../harness/backends.js';
 import { get } from '../harness/client.js';
 import { waitFor } from '../harness/wait.js';
 import { shared } from '../harness/scope.js';
+import { follow } from '../control/event-client.js';
 import { startNode, type Node } from '../control/node.js';
+
+/** An event of `/v1/vts/stream`. */
+interface Followed extends Pick<Statistics, 'servers'> {
+  readonly recent: { readonly count: number; readonly p50: number };
+}
 
 /** The JSON of `/v1/vts`, as far as the tests look into it. */
 interface Statistics {
@@ -127,6 +133,36 @@ test.serial('a call waits until something is counted', async (t) => {
   t.is(after.servers['a.example']!.requests, before.servers['a.example']!.requests + 1);
   t.true(after.servers['a.example']!.rates['requests']!['1s']! > 0);
   t.true(after.servers['a.example']!.rates['requests']!['5m']! > 0);
+});
+
+test.serial('a client follows the figures, each second, with the times of the last seconds', async (t) => {
+  const { srv } = await node();
+  const client = await follow(t, srv.port('api'), '/vts/stream?group=servers');
+  t.is(client.response.headers['content-type'], 'text/event-stream; charset=utf-8');
+  const events = (): readonly Followed[] => client.events as unknown as Followed[];
+  const first = await waitFor('an event', () => events()[0]);
+  t.deepEqual(Object.keys(first).includes('upstreams'), false);
+  t.is(first.recent.count, 0);
+  const before = first.servers['a.example']!.requests;
+  await Promise.all(Array.from({ length: 4 }, () => get(srv.port('web'), '/slow', { headers: { host: 'a.example' } })));
+  const last = await waitFor('an event with the requests', () =>
+    events().find(({ servers }) => servers['a.example']!.requests === before + 4),
+  );
+  t.is(last.recent.count, 4);
+  // /slow takes 120 ms at least; quantiles are within 5 %.
+  t.true(last.recent.p50 > 110, String(last.recent.p50));
+  client.close();
+
+  const clients = await Promise.all(Array.from({ length: 50 }, () => follow(t, srv.port('api'), '/vts/stream?group=http')));
+  await waitFor('all to follow', () => clients.every(({ events: [any] }) => any !== undefined));
+  t.is((await (await node()).call('GET', '/vts/stream')).status, 503);
+  for (const one of clients) one.close();
+  // Each one that leaves makes room.
+  await waitFor('room', async () => {
+    const next = await follow(t, srv.port('api'), '/vts/stream?group=http');
+    next.close();
+    return next.response.statusCode === 200;
+  });
 });
 
 test.serial('figures survive a reload; what is removed is read once more', async (t) => {
