@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { bindTcp, listenOn } from './listen-at.js';
 import { systemError } from './socket-error.js';
 import type { ListenOptions } from './listen-options.js';
-import { UdpSocket } from './udp/udp-socket.js';
+import { createDatagrams } from './transport/transport.js';
 
 /** Where to bind. */
 type Place = Pick<ListenOptions, 'host' | 'port' | 'path' | 'ipv6Only' | 'udp'>;
@@ -52,7 +52,7 @@ export async function bindCheck(options: Place, isRootsMatter = false): Promise<
 }
 
 function probeUdp({ host, port, ipv6Only }: Place, reusePort: boolean): void {
-  const socket = new UdpSocket(host, { onDatagram: () => undefined, onSocketError: () => undefined }, { ipv6Only, reusePort });
+  const socket = createDatagrams(host, { onDatagram: () => undefined, onSocketError: () => undefined }, { ipv6Only, reusePort });
   try {
     socket.bind(host, port);
   } finally {

@@ -6,7 +6,7 @@ import dgram, { type Socket } from 'node:dgram';
 import net, { isIPv6 } from 'node:net';
 import { getSystemErrorName } from 'node:util';
 import { bindTcp } from '../net/listen-at.js';
-import { datagramHandle } from '../net/udp/datagram-handle.js';
+import { datagramHandle } from '../net/transport/node/datagram-handle.js';
 import { systemError } from '../net/socket-error.js';
 import type { SocketRequest } from '../net/socket-source.js';
 

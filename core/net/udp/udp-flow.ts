@@ -1,5 +1,5 @@
 import type { UdpListener } from './udp-listener.js';
-import type { DatagramReceiver, UdpSocket } from './udp-socket.js';
+import type { DatagramReceiver, Datagrams } from '../transport/datagrams.js';
 
 /** Handles what a client sends within one flow. */
 export interface FlowReceiver {
@@ -13,7 +13,7 @@ export interface FlowReceiver {
 export class UdpFlow implements DatagramReceiver {
   receiver: FlowReceiver | undefined = undefined;
   /** For this client alone, once the listener has closed. */
-  #own: UdpSocket | undefined = undefined;
+  #own: Datagrams | undefined = undefined;
 
   constructor(
     private readonly listener: UdpListener,
@@ -45,7 +45,7 @@ export class UdpFlow implements DatagramReceiver {
    * Takes a socket of its own on the listener's address, connected to the client: the system prefers it to all others for this client.
    * @param open makes the socket, which is bound
    */
-  moveTo(open: (receiver: DatagramReceiver) => UdpSocket): void {
+  moveTo(open: (receiver: DatagramReceiver) => Datagrams): void {
     if (this.#own !== undefined) return;
     try {
       const socket = open(this);

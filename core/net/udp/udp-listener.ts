@@ -2,7 +2,8 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 import { systemErrorText } from '../../contract/system-error.js';
 import type { NetContext } from '../net-context.js';
 import { UdpFlow } from './udp-flow.js';
-import { UdpSocket, type DatagramReceiver } from './udp-socket.js';
+import type { DatagramReceiver, Datagrams } from '../transport/datagrams.js';
+import { createDatagrams } from '../transport/transport.js';
 
 /** A turn of the event loop that took no longer left no time for a datagram to come. Milliseconds. */
 const CALM_TURN = 0.1;
@@ -35,7 +36,7 @@ export interface DatagramServer {
  * The system sends all datagrams of a client to the same worker, as long as the number of workers stays the same.
  */
 export class UdpListener implements DatagramReceiver {
-  #socket: UdpSocket | undefined;
+  #socket: Datagrams | undefined;
   /** Flows that accept datagrams, by address and port of the client. */
   readonly #flows = new Map<string, UdpFlow>();
   /** They take no more datagrams, but responses may still come. */
@@ -144,9 +145,9 @@ export class UdpListener implements DatagramReceiver {
     this.server.serveFlow(flow, first);
   }
 
-  #bind(receiver: DatagramReceiver, port: number, descriptor?: number): UdpSocket {
+  #bind(receiver: DatagramReceiver, port: number, descriptor?: number): Datagrams {
     const { host, ipv6Only, receiveBuffer, sendBuffer } = this.options;
-    const socket = new UdpSocket(host, receiver, { reusePort: this.#isShared, ipv6Only, receiveBuffer, sendBuffer });
+    const socket = createDatagrams(host, receiver, { reusePort: this.#isShared, ipv6Only, receiveBuffer, sendBuffer });
     try {
       if (descriptor === undefined) socket.bind(host, port);
       else socket.adopt(descriptor);

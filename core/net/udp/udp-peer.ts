@@ -1,5 +1,6 @@
 import { systemErrorText } from '../../contract/system-error.js';
-import { UdpSocket, type DatagramReceiver } from './udp-socket.js';
+import type { DatagramReceiver, Datagrams } from '../transport/datagrams.js';
+import { createDatagrams } from '../transport/transport.js';
 
 /** Handles what comes from a member. */
 export interface UdpPeerUser {
@@ -21,7 +22,7 @@ const CALLS: Readonly<Record<string, string>> = { recvmsg: 'recv()', send: 'send
 
 /** The socket of a session to a member. It is connected: what others send to its port does not arrive. */
 export class UdpPeer implements DatagramReceiver {
-  readonly #socket: UdpSocket;
+  readonly #socket: Datagrams;
   /** False: it could not be connected, and the user is notified why in a moment. */
   readonly connected: boolean;
 
@@ -30,7 +31,7 @@ export class UdpPeer implements DatagramReceiver {
     { host, port, localAddress, localPort = 0 }: UdpTarget,
     private readonly user: UdpPeerUser,
   ) {
-    this.#socket = new UdpSocket(host, this);
+    this.#socket = createDatagrams(host, this);
     try {
       this.#socket.bind(localAddress ?? (host.includes(':') ? '::' : '0.0.0.0'), localPort);
       this.connected = this.#socket.connect(host, port);

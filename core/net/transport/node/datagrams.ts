@@ -1,42 +1,24 @@
 import dgram, { type RemoteInfo, type Socket, type SocketOptions } from 'node:dgram';
 import type { LookupOneOptions } from 'node:dns';
 import { isIPv6 } from 'node:net';
+import type { DatagramOptions, DatagramReceiver, Datagrams } from '../datagrams.js';
 import { datagramHandle } from './datagram-handle.js';
 
 /** Bytes that may wait in one socket for the system to accept them. More is dropped, as the system does with a queue that is full. */
 const MAX_WAITING = 1_048_576;
-
-/** Handles what a socket receives. */
-export interface DatagramReceiver {
-  /** @param bytes a datagram, also an empty one, in memory of its own */
-  onDatagram(bytes: Buffer, address: string, port: number): void;
-  /** The system reports an error. `EMFILE`: nothing the other side did. A connected socket: `ECONNREFUSED` says that there is no listener. */
-  onSocketError(error: NodeJS.ErrnoException): void;
-}
-
-export interface UdpSocketOptions {
-  /** Every worker has a socket of its own on the address (SO_REUSEPORT). */
-  readonly reusePort?: boolean;
-  readonly ipv6Only?: boolean;
-  /** Bytes; undefined: the system's default. */
-  readonly receiveBuffer?: number | undefined;
-  readonly sendBuffer?: number | undefined;
-}
 
 /** A socket that knows its receiver: the handlers are shared by all sockets. */
 interface ReceivingSocket extends Socket {
   receiver?: DatagramReceiver;
 }
 
-/** One UDP socket. Addresses are numeric, so that everything happens at once, and errors are thrown where they arise. */
-export class UdpSocket {
-  /** Datagrams that found no room in the queue of what is to be sent. */
+/** Over node:dgram. */
+export class NodeDatagrams implements Datagrams {
   dropped = 0;
   #socket: ReceivingSocket | undefined;
   readonly #sent: (error: Error | null) => void;
 
-  /** @param address of the family that it is for */
-  constructor(address: string, receiver: DatagramReceiver, options: UdpSocketOptions = {}) {
+  constructor(address: string, receiver: DatagramReceiver, options: DatagramOptions = {}) {
     const { reusePort = false, ipv6Only = false, receiveBuffer, sendBuffer } = options;
     const isVersion6 = isIPv6(address);
     // With ipv6Only the system rejects IPv4 addresses.
@@ -57,30 +39,22 @@ export class UdpSocket {
     return this.#socket !== undefined;
   }
 
-  /** Its number. */
   get descriptor(): number | undefined {
     return this.#socket && datagramHandle(this.#socket)?.fd;
   }
 
-  /** The port that it is bound to. */
   get port(): number {
     return this.#socket?.address().port ?? 0;
   }
 
-  /** The address that it is bound to; of one that is connected the address that it sends from. */
   get address(): string | undefined {
     return this.#socket?.address().address;
   }
 
-  /**
-   * @param port 0: any
-   * @throws Error of the system: EADDRINUSE, EACCES, EMFILE …
-   */
   bind(address: string, port: number): void {
     this.#begin((socket) => socket.bind({ address, port, exclusive: true }));
   }
 
-  /** Uses a socket that is bound already. @param descriptor is closed with this */
   adopt(descriptor: number): void {
     this.#begin((socket) => socket.bind({ fd: descriptor, exclusive: true }));
   }
@@ -99,10 +73,6 @@ export class UdpSocket {
     if (failure !== undefined) throw failure;
   }
 
-  /**
-   * From now on it sends to, and receives from, this address alone. It is bound already.
-   * @returns false: it failed; {@link DatagramReceiver.onSocketError} says why (ENETUNREACH …), after this call
-   */
   connect(address: string, port: number): boolean {
     const socket = this.#socket;
     if (socket === undefined) return false;
@@ -115,7 +85,6 @@ export class UdpSocket {
     }
   }
 
-  /** Sends a datagram to the address that it is connected to. The bytes must not be changed any more. False: it was dropped. */
   send(bytes: Buffer): boolean {
     const socket = this.#sendable();
     if (socket === undefined) return false;
@@ -123,7 +92,6 @@ export class UdpSocket {
     return true;
   }
 
-  /** As {@link send}, from a socket that is not connected. */
   sendTo(bytes: Buffer, address: string, port: number): boolean {
     const socket = this.#sendable();
     if (socket === undefined) return false;

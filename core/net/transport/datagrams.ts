@@ -1,0 +1,52 @@
+/** Handles what a socket receives. */
+export interface DatagramReceiver {
+  /** @param bytes a datagram, also an empty one, in memory of its own */
+  onDatagram(bytes: Buffer, address: string, port: number): void;
+  /** The system reports an error. `EMFILE`: nothing the other side did. A connected socket: `ECONNREFUSED` says that there is no listener. */
+  onSocketError(error: NodeJS.ErrnoException): void;
+}
+
+export interface DatagramOptions {
+  /** Every worker has a socket of its own on the address (SO_REUSEPORT). */
+  readonly reusePort?: boolean;
+  readonly ipv6Only?: boolean;
+  /** Bytes; undefined: the system's default. */
+  readonly receiveBuffer?: number | undefined;
+  readonly sendBuffer?: number | undefined;
+}
+
+/** One UDP socket. Addresses are numeric, so that everything happens at once, and errors are thrown where they arise. */
+export interface Datagrams {
+  /** Datagrams that found no room in the queue of what is to be sent. */
+  readonly dropped: number;
+  readonly isOpen: boolean;
+  /** Its number. */
+  readonly descriptor: number | undefined;
+  /** The port that it is bound to. */
+  readonly port: number;
+  /** The address that it is bound to; of one that is connected the address that it sends from. */
+  readonly address: string | undefined;
+
+  /**
+   * @param port 0: any
+   * @throws Error of the system: EADDRINUSE, EACCES, EMFILE …
+   */
+  bind(address: string, port: number): void;
+
+  /** Uses a socket that is bound already. @param descriptor is closed with this */
+  adopt(descriptor: number): void;
+
+  /**
+   * From now on it sends to, and receives from, this address alone. It is bound already.
+   * @returns false: it failed; {@link DatagramReceiver.onSocketError} says why (ENETUNREACH …), after this call
+   */
+  connect(address: string, port: number): boolean;
+
+  /** Sends a datagram to the address that it is connected to. The bytes must not be changed any more. False: it was dropped. */
+  send(bytes: Buffer): boolean;
+
+  /** As {@link send}, from a socket that is not connected. */
+  sendTo(bytes: Buffer, address: string, port: number): boolean;
+
+  close(): void;
+}

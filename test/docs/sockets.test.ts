@@ -1,0 +1,122 @@
+/** Sockets are made and used through `core/net/transport`: what is beneath it can be another thing than the streams of Node.js. */
+import test from 'ava';
+import { importsOf, sourceFiles, type SourceFile } from './source-files.js';
+
+/** Files below it are what knows the sockets of Node.js. */
+const IMPLEMENTATION = 'core/net/transport/node/';
+
+/** Functions of node:net on texts and addresses: they open nothing. */
+const PURE = new Set(['isIP', 'isIPv4', 'isIPv6', 'BlockList', 'SocketAddress']);
+
+/** Files that do not use the transport yet, types as well. The list only gets shorter: a new file uses the transport. */
+const NOT_MOVED: readonly string[] = [
+  'core/api/bus.ts: net',
+  'core/contract/manifest.ts: tls',
+  'core/contract/upstream-tls.ts: tls',
+  'core/http/client/h1/response-writer.ts: net',
+  'core/http/listen/http-listener.ts: tls',
+  'core/http/member/protocol/http2/member-connection.ts: tls',
+  'core/log/syslog-log.ts: dgram',
+  'core/net/accept.ts: net',
+  'core/net/admission.ts: net',
+  'core/net/agreed-tls.ts: tls',
+  'core/net/bind-probe.ts: net',
+  'core/net/byte-flow.ts: net',
+  'core/net/certificate-depth.ts: tls',
+  'core/net/client-certificate.ts: tls',
+  'core/net/connection-listener.ts: net',
+  'core/net/connection-watch.ts: net',
+  'core/net/descriptors.ts: net',
+  'core/net/dns/exchange.ts: dgram',
+  'core/net/dns/exchange.ts: net',
+  'core/net/http2/frame-writer.ts: net',
+  'core/net/http2/sender.ts: net',
+  'core/net/key-log.ts: tls',
+  'core/net/listen-at.ts: net',
+  'core/net/listener.ts: net',
+  'core/net/node-tls.ts: tls',
+  'core/net/peer-connection.ts: net',
+  'core/net/prelude/tls-handshake.ts: net',
+  'core/net/prelude/tls-handshake.ts: tls',
+  'core/net/server-tls.ts: tls',
+  'core/net/silent-authorities.ts: tls',
+  'core/net/socket-user.ts: net',
+  'core/net/ticket-keys.ts: tls',
+  'core/net/tls-client.ts: net',
+  'core/net/tls-client.ts: tls',
+  'core/net/tls-identity.ts: tls',
+  'core/net/try-write.ts: net',
+  'core/net/unsent-bytes.ts: net',
+  'core/parent/raw-socket.ts: dgram',
+  'core/parent/raw-socket.ts: net',
+  'core/stream/client/tcp-client.ts: tls',
+  'core/toolkit/tls/conf-commands.ts: tls',
+  'core/toolkit/tls/server-tls-settings.ts: tls',
+  'core/toolkit/tls/upstream-directives.ts: tls',
+  'core/upgrade/channel.ts: net',
+  'core/upgrade/predecessor.ts: net',
+  'core/upgrade/successor.ts: net',
+  'modules/broker/packet-limit.ts: net',
+  'modules/broker/srv_helper_broker_module.ts: net',
+  'modules/health_check/compile-checks.ts: tls',
+  'modules/health_check/connection.ts: net',
+  'modules/health_check/connection.ts: tls',
+  'modules/health_check/directives.ts: tls',
+  'modules/health_check/grpc-probe.ts: net',
+  'modules/health_check/udp-probe.ts: dgram',
+  'modules/telemetry/otlp-call.ts: net',
+  'modules/telemetry/otlp-call.ts: tls',
+];
+
+const USE =
+  /^(?:import|export)\b(?: type\b)?(?<names>[^;'"]*?)from '(?:node:)?(?<from>net|tls|dgram)'|\b(?:import|require|getBuiltinModule)\('(?:node:)?(?<loaded>net|tls|dgram)'\)/gm;
+
+/** Each module of Node.js for sockets that a file uses: `core/net/accept.ts: net`. */
+function socketUses({ path, text }: Pick<SourceFile, 'path' | 'text'>): readonly string[] {
+  const modules = [...text.matchAll(USE)].flatMap(({ groups }) => {
+    const { names = '', from, loaded } = groups ?? {};
+    const isPure = from === 'net' && /^\s*\{/.test(names) && namesIn(names).every((name) => PURE.has(name));
+    return isPure ? [] : [from ?? loaded];
+  });
+  return [...new Set(modules)].map((name) => `${path}: ${name}`);
+}
+
+function namesIn(clause: string): readonly string[] {
+  return clause
+    .replaceAll(/[{}]/g, '')
+    .split(',')
+    .map((name) =>
+      name
+        .trim()
+        .replace(/^type /, '')
+        .replace(/ as .*/, ''),
+    )
+    .filter((name) => name !== '');
+}
+
+const usesIn = (text: string): readonly string[] => socketUses({ path: 'a.ts', text });
+
+test('uses of sockets are found, in any of the ways there are', (t) => {
+  t.deepEqual(usesIn("import { isIP, isIPv6 as isVersion6 } from 'node:net';"), []);
+  t.deepEqual(usesIn("import { isIP, type Socket } from 'node:net';"), ['a.ts: net']);
+  t.deepEqual(usesIn("import net, { isIP } from 'node:net';\nimport type { Socket } from 'node:net';"), ['a.ts: net']);
+  t.deepEqual(usesIn("import type * as tls from 'node:tls';"), ['a.ts: tls']);
+  t.deepEqual(usesIn("const dgram = await import('node:dgram');\nreturn process.getBuiltinModule('node:tls');"), [
+    'a.ts: dgram',
+    'a.ts: tls',
+  ]);
+});
+
+test('nothing but the transport uses sockets of Node.js', (t) => {
+  const files = sourceFiles('core', 'modules').filter(({ path }) => !path.startsWith(IMPLEMENTATION));
+  t.deepEqual(files.flatMap(socketUses).toSorted(), NOT_MOVED);
+});
+
+test('nothing but the transport chooses an implementation', (t) => {
+  const files = sourceFiles('core', 'modules').filter(({ path }) => !path.startsWith('core/net/transport/'));
+  const users = files.filter((file) => importsOf(file).some(({ target }) => target.startsWith(IMPLEMENTATION)));
+  t.deepEqual(
+    users.map(({ path }) => path),
+    ['core/parent/raw-socket.ts'],
+  );
+});
