@@ -2,6 +2,7 @@
 import { render, type FunctionComponent } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { unlocked } from './access.js';
+import { BlockDialog } from './block.js';
 import { Caches } from './caches.js';
 import { Certificates } from './certificates.js';
 import { Changes } from './changes.js';
@@ -68,6 +69,7 @@ function App() {
     <Shell places={PLACES} current={current}>
       <Page path={rest} />
       <MemberDialog />
+      <BlockDialog />
       <Proposals />
     </Shell>
   );

@@ -1,5 +1,7 @@
 /** Servers and locations: figures, and what is configured. */
 import { useState } from 'preact/hooks';
+import { mayChange } from './access.js';
+import { addLocation, addServer, editLocation, editServer, LOCATION_KEY, serverKey } from './block.js';
 import { bytes, count, ms, rate } from './format.js';
 import { live } from './live.js';
 import { useRead } from './read.js';
@@ -34,6 +36,7 @@ const SERVERS: readonly Column<VirtualServer>[] = [
   { title: 'Listens', of: ({ listens, engine }) => `${listens.join(', ')}${engine === 'stream' ? ' (stream)' : ''}` },
   { title: 'From', of: ({ is_static: isStatic }) => (isStatic ? 'file' : 'API') },
   { title: 'Configuration', of: ({ server_body: body }) => <Body text={body} /> },
+  { title: 'Change', of: (server) => <ServerButtons server={server} /> },
 ];
 const LOCATIONS: readonly Column<Location>[] = [
   { title: 'Location', of: ({ location_rule: rule, location_name: name }) => <code>{`${rule} ${name}`.trim()}</code> },
@@ -41,7 +44,39 @@ const LOCATIONS: readonly Column<Location>[] = [
   { title: 'Passes to', of: ({ proxy_pass: pass }) => pass ?? '–' },
   { title: 'From', of: ({ is_static: isStatic }) => (isStatic ? 'file' : 'API') },
   { title: 'Configuration', of: ({ location_body: body }) => <Body text={body} /> },
+  {
+    title: 'Change',
+    of: (location) =>
+      mayChange(LOCATION_KEY) && (
+        <button
+          type="button"
+          class="small quiet"
+          aria-label={`Edit location ${location.location_name} of ${location.server_name}`}
+          onClick={() => editLocation(location)}
+        >
+          Edit …
+        </button>
+      ),
+  },
 ];
+
+function ServerButtons({ server }: { readonly server: VirtualServer }) {
+  const name = server.server_name === '' ? server.listens.join(' ') : server.server_name;
+  return (
+    <>
+      {mayChange(serverKey(server.engine)) && (
+        <button type="button" class="small quiet" aria-label={`Edit server ${name}`} onClick={() => editServer(server)}>
+          Edit …
+        </button>
+      )}
+      {server.engine === 'http' && mayChange(LOCATION_KEY) && (
+        <button type="button" class="small quiet" aria-label={`Add a location to ${name}`} onClick={() => addLocation(server)}>
+          Add a location …
+        </button>
+      )}
+    </>
+  );
+}
 
 function Body({ text }: { readonly text: string }) {
   const lines = text.trim().split('\n').length;
@@ -106,10 +141,22 @@ function Configured() {
         title="Configured servers"
         note={http.data && count(shown.length)}
         actions={
-          <label class="field">
-            <span class="hidden">Filter servers and locations</span>
-            <input type="search" placeholder="Name, address or path" value={text} onInput={(event) => setText(event.currentTarget.value)} />
-          </label>
+          <>
+            <label class="field">
+              <span class="hidden">Filter servers and locations</span>
+              <input
+                type="search"
+                placeholder="Name, address or path"
+                value={text}
+                onInput={(event) => setText(event.currentTarget.value)}
+              />
+            </label>
+            {mayChange(serverKey('http')) && (
+              <button type="button" class="small" onClick={addServer}>
+                Add a server …
+              </button>
+            )}
+          </>
         }
       >
         {shown.length === 0 ? (

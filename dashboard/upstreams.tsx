@@ -1,6 +1,7 @@
 /** Every upstream with its members: state, why, since when, and figures. */
 import { useMemo, useState } from 'preact/hooks';
 import { mayChange } from './access.js';
+import { addUpstream, editUpstream, upstreamKey } from './block.js';
 import { count, duration, ms } from './format.js';
 import { live } from './live.js';
 import { editMember } from './member.js';
@@ -72,6 +73,11 @@ export function Upstreams({ path }: { readonly path: readonly string[] }) {
             <input type="checkbox" checked={onlyBroken} onChange={(event) => setOnlyBroken(event.currentTarget.checked)} />
             Only those with a problem
           </label>
+          {name === undefined && mayChange(upstreamKey('http')) && (
+            <button type="button" class="small" onClick={addUpstream}>
+              Add an upstream …
+            </button>
+          )}
         </div>
       </header>
       {lines.length === 0 ? (
@@ -128,6 +134,11 @@ function Group({ upstream, index }: { readonly upstream: Upstream; readonly inde
         {mayChange('upstream_api', name) && (
           <button type="button" class="small quiet" aria-label={`Add a member to ${name}`} onClick={() => editMember(engine, name)}>
             Add …
+          </button>
+        )}
+        {mayChange(upstreamKey(engine), name) && (
+          <button type="button" class="small quiet" aria-label={`Edit upstream ${name}`} onClick={() => editUpstream(engine, name)}>
+            Edit …
           </button>
         )}
       </span>

@@ -1,6 +1,7 @@
 /** Changes made with the page: each shows its difference first, and can be undone. */
 import type { TestFn } from 'ava';
 import type { Page } from '../harness/browser.js';
+import { get } from '../harness/client.js';
 import { testWith } from '../harness/programs.js';
 import { shared } from '../harness/scope.js';
 import { waitFor } from '../harness/wait.js';
@@ -149,4 +150,72 @@ browserTest.serial('chromium: without the right to change nothing can be, and a 
   await open.until("document.getElementById('allow-changes') !== null");
   await open.value("document.getElementById('allow-changes').click()");
   await open.until('document.querySelector(\'[aria-label="Add a member to api"]\') !== null');
+});
+
+browserTest.serial('chromium: an upstream, a server and a location are added, changed and removed', async (t) => {
+  const { node } = await setup();
+  const bodies = async (): Promise<string> => (await node.call('GET', '/config/effective')).body;
+  const page = await signIn('writer', '#/upstreams');
+  const before = await bodies();
+  await press(page, 'Add an upstream …');
+  await fill(page, 'block-upstream_name', 'extra');
+  await fill(page, 'block-body', 'zone extra 64k; server 127.0.0.1:4;');
+  await press(page, 'Review');
+  await confirm(page, ['+ upstream extra {']);
+  await press(page, 'Edit upstream extra');
+  await fill(page, 'block-body', 'zone extra 64k; least_conn;');
+  await press(page, 'Review');
+  await confirm(page, ['+ least_conn;']);
+
+  await page.value("location.hash = '#/servers'");
+  await press(page, 'Add a server …');
+  await fill(page, 'block-addr_port', `127.0.0.1:${node.srv.port('web')}`);
+  await fill(page, 'block-server_name', 'added.test');
+  await fill(page, 'block-body', 'location / { proxy_pass http://extra; }');
+  await press(page, 'Review');
+  await confirm(page, ['+ server {']);
+  await press(page, 'Add a location to added.test');
+  await fill(page, 'block-location_name', '/fine');
+  await fill(page, 'block-body', 'return 200 fine');
+  await press(page, 'Review');
+  await confirm(page, ['+ location /fine {']);
+  t.is((await get(node.srv.port('web'), '/fine', { headers: { host: 'added.test' } })).body, 'fine');
+  await press(page, 'Edit location /fine of added.test');
+  await fill(page, 'block-body', 'return 200 finer');
+  await press(page, 'Review');
+  await confirm(page, ['- return 200 fine;', '+ return 200 finer;']);
+  t.is((await get(node.srv.port('web'), '/fine', { headers: { host: 'added.test' } })).body, 'finer');
+
+  // An error is shown, and nothing is changed.
+  await press(page, 'Edit server added.test');
+  await fill(page, 'block-body', 'proxy_pas http://extra');
+  await press(page, 'Review');
+  await page.until(shows('unknown directive "proxy_pas"'));
+  await press(page, 'Cancel');
+  for (const [name, place] of [
+    ['Edit server added.test', '#/servers'],
+    ['Edit upstream extra', '#/upstreams'],
+  ] as const) {
+    await page.value(`location.hash = ${JSON.stringify(place)}`);
+    await press(page, name);
+    await press(page, 'Remove');
+    await confirm(page, ['- ']);
+  }
+  t.is(await bodies(), before);
+  t.deepEqual(page.errors, []);
+});
+
+browserTest.serial('chromium: a location of the configuration file is changed, and the change is undone', async (t) => {
+  const { node } = await setup();
+  const page = await signIn('writer', '#/servers');
+  await press(page, 'Edit location /limited of shop.test');
+  await fill(page, 'block-body', 'return 200 here');
+  await page.until(shows('of the configuration file'));
+  await press(page, 'Review');
+  await confirm(page, ['+ return 200 here;']);
+  t.is((await get(node.srv.port('web'), '/limited', { headers: { host: 'shop.test' } })).body, 'here');
+  await press(page, 'Undo');
+  await confirm(page, ['- return 200 here;']);
+  t.not((await get(node.srv.port('web'), '/limited?k=undone', { headers: { host: 'shop.test' } })).body, 'here');
+  t.deepEqual(page.errors, []);
 });
