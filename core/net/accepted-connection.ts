@@ -1,5 +1,5 @@
 import type { ClientCertificate, ConnectionEnd, ConnectionTls, ProxyHeader } from '../contract/client-connection.js';
-import type { ClientSocket } from './socket-user.js';
+import type { Connection } from './transport/connection.js';
 
 /** A connection that a listener has accepted: its socket and what its preludes have found out, for the engine that serves it. */
 export class AcceptedConnection {
@@ -22,7 +22,7 @@ export class AcceptedConnection {
 
   constructor(
     /** The socket to read from and write to: another one with TLS. */
-    public socket: ClientSocket,
+    public socket: Connection,
     /** As it was when the connection was accepted: the socket forgets it with a reset, and access rules depend on it. */
     readonly remoteAddress: string,
     /** Address that the client connected to. The socket forgets that as well. */

@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import type { Connection } from './transport/connection.js';
 import type { Log } from '../contract/log.js';
 import type { Clock } from './clock.js';
 import { Descriptors } from './descriptors.js';
@@ -42,7 +42,7 @@ export class Admission {
   }
 
   /** A connection was accepted. False: there is no room for it, and it is to be closed. */
-  admit(socket: Socket): boolean {
+  admit(socket: Connection): boolean {
     this.counters.countAccepted();
     if (this.#descriptors.isBeyondLimit(socket)) {
       this.#warn('crit', 'accept4() failed (24: Too many open files)');

@@ -1,10 +1,11 @@
 import { accessSync, constants, lstatSync, unlinkSync } from 'node:fs';
 import net from 'node:net';
 import { dirname } from 'node:path';
-import { bindTcp, listenOn } from './listen-at.js';
 import { systemError } from './socket-error.js';
 import type { ListenOptions } from './listen-options.js';
-import { createDatagrams } from './transport/transport.js';
+import { createDatagrams, NodeTransport } from './transport/transport.js';
+
+const NOTHING = Buffer.alloc(0);
 
 /** Where to bind. */
 type Place = Pick<ListenOptions, 'host' | 'port' | 'path' | 'ipv6Only' | 'udp'>;
@@ -25,14 +26,13 @@ export async function bindProbe(options: Place, wasOurs = false): Promise<void> 
     probeUdp(options, wasOurs);
     return;
   }
-  const server = net.createServer();
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    listenOn(server, bindTcp({ host, port, ipv6Only }, false), undefined, resolve);
+  const place = { host, port, path: undefined, ipv6Only, shared: false, descriptor: undefined, backlog: 1, secure: true, buffer: NOTHING };
+  const socket = await new NodeTransport().listen(place, {
+    onAccepted: (connection) => connection.destroy(),
+    onAcceptFailed: () => undefined,
+    newMemory: () => undefined,
   });
-  await new Promise<void>((resolve) => {
-    server.close(() => resolve());
-  });
+  socket.close();
 }
 
 /**

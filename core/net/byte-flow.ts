@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import type { Connection } from './transport/connection.js';
 import type { NetContext } from './net-context.js';
 import type { ReadMemory } from './read-memory.js';
 import type { Timed } from './timers.js';
@@ -33,10 +33,10 @@ export class ByteFlow implements Timed {
   #onSent: (() => void) | undefined = undefined;
 
   constructor(
-    private readonly source: Socket,
+    private readonly source: Connection,
     /** Memory of reads from the source; undefined: each read has memory of its own. */
     private readonly memory: ReadMemory | undefined,
-    private readonly target: Socket,
+    private readonly target: Connection,
     /** The target does not speak TLS. */
     private readonly isPlain: boolean,
     private readonly context: NetContext,

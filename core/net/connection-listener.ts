@@ -1,9 +1,8 @@
-import type { Socket } from 'node:net';
 import type { AcceptedConnection } from './accepted-connection.js';
 import type { ListenOptions } from './listen-options.js';
 import { Listener, type ConnectionServer } from './listener.js';
 import type { NetContext } from './net-context.js';
-import type { SocketUser } from './socket-user.js';
+import type { Connection, ConnectionUser } from './transport/connection.js';
 import type { TlsIdentities } from './tls-identity.js';
 
 /** A connection of an engine. */
@@ -74,7 +73,7 @@ export abstract class ConnectionListener<C extends EngineConnection> implements 
     this.listener.take(connection, rest, hasEnded);
   }
 
-  admit(socket: Socket): boolean {
+  admit(socket: Connection): boolean {
     const { admission } = this.#context;
     const isAdmitted = admission.admit(socket);
     admission.watch.came(this.options.address, socket, isAdmitted);
@@ -85,5 +84,5 @@ export abstract class ConnectionListener<C extends EngineConnection> implements 
     this.#context.figures.countClosed();
   }
 
-  abstract serve(connection: AcceptedConnection): SocketUser;
+  abstract serve(connection: AcceptedConnection): ConnectionUser;
 }

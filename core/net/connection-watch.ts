@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import type { Connection } from './transport/connection.js';
 import type { ConnectionTls } from '../contract/client-connection.js';
 import type { ConnectionObserver } from '../contract/client-connections.js';
 import type { Log } from '../contract/log.js';
@@ -15,7 +15,7 @@ export class ConnectionWatch {
   }
 
   /** A connection came in. @param isAdmitted false: it is closed at once */
-  came(address: string, socket: Socket, isAdmitted: boolean): void {
+  came(address: string, socket: Connection, isAdmitted: boolean): void {
     if (!this.isWatched) return;
     this.#tell((observer) => (isAdmitted ? observer.accepted(address) : observer.rejected(address)));
     if (isAdmitted) socket.once('close', () => this.closed(address));

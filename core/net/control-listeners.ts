@@ -3,7 +3,7 @@ import type { Address } from '../contract/address.js';
 import { plainBytes } from '../contract/binary-address.js';
 import { ControlPlaneGuard } from '../contract/control-plane-guard.js';
 import { isLocalAddress } from './local-address.js';
-import type { Endpoint } from './tls-client.js';
+import type { Target } from './transport/transport.js';
 
 /** A socket that a process of the control plane listens on. The API is not served over UDP. */
 export interface ControlListener {
@@ -73,7 +73,7 @@ export class ControlListeners extends ControlPlaneGuard {
   }
 
   /** True if a connection to this address would reach the control plane. For almost all of them this is one look at a bit. */
-  isReachedBy(target: Endpoint): boolean {
+  isReachedBy(target: Target): boolean {
     if ('path' in target)
       return Atomics.load(this.#words, Word.Paths) > 0 && this.#current().some(({ path }) => isSameFile(path, target.path));
     const { host, port, localAddress } = target;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import type { Socket } from 'node:net';
 import type { Clock } from './clock.js';
+import type { Connection } from './transport/connection.js';
 
 /** Descriptors that clients leave free: for connections to members, files and logs. Fewer where the limit is low. */
 const RESERVED = 64;
@@ -19,8 +19,9 @@ export class Descriptors {
    * True if this connection has to be turned away. At the limit itself libuv would close it, and all others that wait, without telling
    * anybody. A new descriptor is the lowest free number, so its number says how many are open.
    */
-  isBeyondLimit(socket: Socket): boolean {
-    const descriptor = (socket as unknown as { readonly _handle?: { readonly fd?: number } })._handle?.fd ?? -1;
+  isBeyondLimit(socket: Connection): boolean {
+    const inside = socket as unknown as { readonly _handle?: { readonly fd?: number } };
+    const descriptor = socket.descriptor ?? inside._handle?.fd ?? -1;
     const { now } = this.clock;
     if (now - this.#lookedAt >= LOOK_MS) {
       this.#lookedAt = now;

@@ -1,12 +1,9 @@
 import type { ConnectionEnd } from '../contract/client-connection.js';
 import { systemErrorText } from '../contract/system-error.js';
-import net, { isIPv4, type Server, type Socket } from 'node:net';
+import { isIPv4 } from 'node:net';
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import { acceptInto, type SocketReads } from './accept.js';
 import { AcceptedConnection } from './accepted-connection.js';
-import { bindTcp, listenOn } from './listen-at.js';
 import type { ListenOptions } from './listen-options.js';
-import type { ReadBuffers } from './buffers.js';
 import type { ConnectionTaker } from './listener-directory.js';
 import type { NetContext } from './net-context.js';
 import { Http2Preface } from './prelude/http2-preface.js';
@@ -14,7 +11,9 @@ import type { Prelude, PreludeEnd } from './prelude/prelude.js';
 import { ProxyProtocol } from './prelude/proxy-protocol.js';
 import { TlsHandshake } from './prelude/tls-handshake.js';
 import { ReadMemory } from './read-memory.js';
-import { attach, onData, onRead, type ClientSocket, type SocketUser } from './socket-user.js';
+import type { Connection, ConnectionUser } from './transport/connection.js';
+import type { ListeningSocket, ListeningUser } from './transport/listening.js';
+import { readStream } from './transport/transport.js';
 import { hasPrivatePath, SocketFile } from './socket-file.js';
 import type { TlsIdentities } from './tls-identity.js';
 
@@ -35,7 +34,7 @@ const BACKLOG = 511;
 /** The traffic engine of a listener. */
 export interface ConnectionServer {
   /** A connection was accepted. False: there is no room for it, and it is closed. */
-  admit(socket: Socket): boolean;
+  admit(socket: Connection): boolean;
   /** Milliseconds for each prelude. */
   readonly preludeTimeout: number;
   /** Undefined: it runs the preludes itself, and gives each socket memory of its own to read into. */
@@ -46,23 +45,21 @@ export interface ConnectionServer {
    * Takes over a connection whose preludes are finished.
    * @returns who handles its socket from now on
    */
-  serve(connection: AcceptedConnection): SocketUser;
+  serve(connection: AcceptedConnection): ConnectionUser;
 }
 
 /**
  * One listening socket of one thread: it accepts connections and hands them to its engine when their preludes are over, in this order: PROXY
  * protocol, TLS with ALPN or the preface of HTTP/2.
  */
-export class Listener implements PreludeEnd, ConnectionTaker {
-  #server: Server | undefined;
+export class Listener implements PreludeEnd, ConnectionTaker, ListeningUser {
+  #socket: ListeningSocket | undefined;
   #accepted = 0;
   /** Connections that are not the engine's yet. */
   readonly #preludes = new Set<AcceptedConnection>();
   /** Preludes of each connection, in order. */
   #row: readonly ((connection: AcceptedConnection) => Prelude)[] = [];
   #options: ListenOptions;
-  /** Where the reads of the next connection go. */
-  readonly #reads: () => SocketReads;
   /** Where connections go to, if it is the same for all. */
   readonly #local: ConnectionEnd | undefined;
   /** Of a unix socket. */
@@ -79,8 +76,6 @@ export class Listener implements PreludeEnd, ConnectionTaker {
   ) {
     this.#options = options;
     this.#local = localEnd(options);
-    const shared = { buffer: context.buffers.shared, callback: onRead };
-    this.#reads = engine.identities === undefined ? () => ownReads(context.buffers) : () => shared;
     this.configure(options);
   }
 
@@ -101,7 +96,7 @@ export class Listener implements PreludeEnd, ConnectionTaker {
 
   /** It is closed, and has no connections that are not the engine's. */
   get isDone(): boolean {
-    return this.#server === undefined && this.#preludes.size === 0;
+    return this.#socket === undefined && this.#preludes.size === 0;
   }
 
   /**
@@ -110,51 +105,39 @@ export class Listener implements PreludeEnd, ConnectionTaker {
    * @param descriptor of a socket that is bound already; the file of a unix socket is not this listener's then
    * @throws Error of the system: EADDRINUSE, EACCES …
    */
-  open(shared: boolean, descriptor?: number): Promise<void> {
-    const server = this.#create();
-    const { address, host, port, path, mode, backlog = BACKLOG, ipv6Only } = this.#options;
+  async open(shared: boolean, descriptor?: number): Promise<void> {
+    const { context } = this;
+    const { host, port, path, mode, backlog = BACKLOG, ipv6Only, secure } = this.#options;
     const isOwn = path !== undefined && descriptor === undefined && (mode !== undefined || hasPrivatePath(path));
     const file = isOwn ? SocketFile.make(path) : undefined;
-    this.#server = server;
+    const { buffers, transport } = context;
+    const socket = file?.privatePath ?? path;
     this.#isOneOfMany = shared && descriptor === undefined && path === undefined;
-    return new Promise((resolve, reject) => {
-      const fail = (error: Error): void => {
-        file?.abandon();
-        reject(error);
-      };
-      server.once('error', fail);
-      const socket = file?.privatePath ?? path;
-      const listening = (): void => {
-        server.off('error', fail);
-        server.on('error', (error) => this.context.log.write('alert', `accept() on ${address} failed: ${error.message}`));
-        try {
-          file?.publish(mode);
-          this.#file = file ?? (path === undefined ? undefined : SocketFile.of(path));
-          this.#isOwnFile = file !== undefined;
-          resolve();
-        } catch (error) {
-          this.close();
-          reject(error);
-        }
-      };
-      if (descriptor !== undefined) listenOn(server, { fd: descriptor }, backlog, listening);
-      else if (socket !== undefined) server.listen({ path: socket }, listening);
-      else listenOn(server, bindTcp({ host, port, ipv6Only }, shared), backlog, listening);
-    });
+    try {
+      const place = { host, port, path: socket, ipv6Only, shared, descriptor, backlog, secure, buffer: buffers.shared };
+      this.#socket = await transport.listen(place, this);
+    } catch (error) {
+      file?.abandon();
+      throw error;
+    }
+    try {
+      file?.publish(mode);
+    } catch (error) {
+      this.close();
+      throw error;
+    }
+    this.#file = file ?? (path === undefined ? undefined : SocketFile.of(path));
+    this.#isOwnFile = file !== undefined;
   }
 
   /** Number of the open socket. */
   get descriptor(): number | undefined {
-    return this.#handle?.fd;
+    return this.#socket?.descriptor;
   }
 
   /** Handle of the open socket in Node.js: it can be sent to another process. */
   get handle(): unknown {
-    return this.#handle;
-  }
-
-  get #handle(): ServerInside['_handle'] {
-    return (this.#server as ServerInside | undefined)?._handle;
+    return this.#socket?.handle;
   }
 
   /** Another program listens on the same socket: its file stays when this one closes it. */
@@ -165,8 +148,8 @@ export class Listener implements PreludeEnd, ConnectionTaker {
 
   /** Accepts no more. Connections live on. */
   close(): void {
-    this.#server?.close();
-    this.#server = undefined;
+    this.#socket?.close();
+    this.#socket = undefined;
     try {
       if (this.#isOwnFile) this.#file?.remove();
     } catch (error) {
@@ -244,7 +227,7 @@ export class Listener implements PreludeEnd, ConnectionTaker {
    * the socket.
    */
   async #emptyQueue(): Promise<void> {
-    this.#handle?.listen?.(0);
+    this.#socket?.limitQueue(0);
     for (let turn = 0, accepted = -1; accepted !== this.#accepted && turn < LAST_TURNS; turn++) {
       accepted = this.#accepted;
       await setImmediate();
@@ -259,17 +242,15 @@ export class Listener implements PreludeEnd, ConnectionTaker {
     }
   }
 
-  #create(): Server {
-    const server = net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-      socket.on('data', onData);
-      this.#accept(socket);
-    });
-    // A socket below TLS reads into memory of its own.
-    if (!this.#options.secure) server.once('listening', () => acceptInto(server, this.#reads, (socket) => this.#accept(socket)));
-    return server;
+  newMemory(): ReadMemory | undefined {
+    return this.engine.identities === undefined ? new ReadMemory(this.context.buffers, FIRST_READ) : undefined;
   }
 
-  #accept(socket: ClientSocket): void {
+  onAcceptFailed({ message }: Error): void {
+    this.context.log.write('alert', `accept() on ${this.#options.address} failed: ${message}`);
+  }
+
+  onAccepted(socket: Connection): void {
     this.#accepted++;
     this.context.clock.refresh();
     if (!this.engine.admit(socket)) {
@@ -286,7 +267,6 @@ export class Listener implements PreludeEnd, ConnectionTaker {
     }
     if (keepAlive !== undefined) socket.setKeepAlive(true, keepAlive.idle, keepAlive.interval, keepAlive.count);
     const connection = new AcceptedConnection(socket, remoteAddress, this.#local ?? endOf(socket), this.context.clock.now);
-    attach(socket);
     if (this.#row.length === 0) {
       socket.client = this.engine.serve(connection);
       return;
@@ -299,14 +279,9 @@ export class Listener implements PreludeEnd, ConnectionTaker {
     const { socket } = connection;
     socket.client = this.engine.serve(connection);
     // The socket of TLS has no reader before, if it was not passed on.
-    if (connection.secure && socket.listenerCount('data') === 0) socket.on('data', onData);
+    if (connection.secure) readStream(socket);
     if (rest !== undefined) socket.client.onData(rest, false);
   }
-}
-
-/** Internals of a server that are used here. */
-interface ServerInside {
-  readonly _handle?: { readonly fd?: number; listen?(backlog: number): number } | null;
 }
 
 /** Address that all connections of a listener are connected to. Undefined: it differs by socket. */
@@ -315,11 +290,6 @@ function localEnd({ address, host, port, path }: ListenOptions): ConnectionEnd |
   return isIPv4(host) && host !== '0.0.0.0' ? { address: host, port } : undefined;
 }
 
-function endOf({ localAddress = '', localPort = 0 }: ClientSocket): ConnectionEnd {
+function endOf({ localAddress = '', localPort = 0 }: Connection): ConnectionEnd {
   return { address: localAddress, port: localPort };
-}
-
-function ownReads(buffers: ReadBuffers): SocketReads {
-  const memory = new ReadMemory(buffers, FIRST_READ);
-  return { buffer: () => memory.next(), callback: onRead, memory };
 }

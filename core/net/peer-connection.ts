@@ -1,10 +1,11 @@
-import net, { type Socket } from 'node:net';
 import { parseSource } from '../contract/address.js';
 import { systemErrorText } from '../contract/system-error.js';
 import { isOutOfDescriptors } from './descriptors.js';
 import { ReadMemory } from './read-memory.js';
 import { fromSource } from './source-address.js';
-import type { Endpoint, TlsClient } from './tls-client.js';
+import type { TlsClient } from './tls-client.js';
+import type { Connection, ConnectingUser } from './transport/connection.js';
+import { follow, rejectedConnection, type Target } from './transport/transport.js';
 import type { Timed } from './timers.js';
 import type { NetContext } from './net-context.js';
 
@@ -25,10 +26,10 @@ export interface PeerUser {
  * One connection to a member. Reads go into the thread's shared buffer while responses are small; with a large body it changes to buffers of
  * its own, which the client's socket may keep until they are sent (see ReadBuffers).
  */
-export class PeerConnection implements Timed {
+export class PeerConnection implements ConnectingUser, Timed {
   deadline = 0;
   slot = -1;
-  readonly socket: Socket;
+  readonly socket: Connection;
   user: PeerUser | undefined = undefined;
   requests = 0;
   /** Bytes sent for the present user. */
@@ -41,13 +42,15 @@ export class PeerConnection implements Timed {
   readonly memory: ReadMemory;
   #reason = '';
   #isReached = false;
+  /** With TLS. */
+  #stream: { readonly readableLength: number; read(): unknown } | undefined = undefined;
   /** It counts against worker_connections. */
   readonly #hasPlace: boolean;
   /** Of the listeners of the control plane that it does not lead to. */
   #checkedVersion: number;
 
   constructor(
-    peer: { readonly address: Endpoint },
+    peer: { readonly address: Target },
     readonly context: NetContext,
     /** Undefined: it does not speak TLS. */
     readonly tls: TlsClient | undefined,
@@ -67,32 +70,17 @@ export class PeerConnection implements Timed {
     this.#checkedVersion = context.controlListeners.version;
     const rejection = rejectionOf(context, target);
     this.#hasPlace = rejection === undefined;
-    if (rejection !== undefined) this.socket = new net.Socket().destroy(rejection);
-    else if (tls !== undefined) this.socket = tls.connect(target, peer, tlsName, preamble, () => this.#ready());
-    else
-      this.socket = net.connect(
-        {
-          ...target,
-          noDelay: true,
-          allowHalfOpen: true,
-          onread: { buffer: () => this.memory.next(), callback: (length, buffer) => this.#read(length, buffer) },
-        },
-        () => this.#ready(),
-      );
-    if (tls !== undefined) this.socket.once('connect', () => (this.#isReached = true));
-    if (tls !== undefined) this.socket.on('data', (chunk: Buffer) => this.#deliver(chunk, false));
-    this.socket.on('end', () => this.#ended());
-    this.socket.on('error', (error) => {
-      this.ownFailure = ownFailureOf(error);
-      this.#reason = this.#reasonOf(error);
-      // An error of TLS after the handshake is reported, and the socket stays open (Node's lib/_tls_wrap.js).
-      this.socket.destroy();
-    });
-    this.socket.on('close', () => this.#closed());
-    this.socket.on('drain', () => {
-      context.clock.refresh();
-      this.user?.onUpstreamDrain();
-    });
+    if (rejection !== undefined) this.socket = rejectedConnection(rejection, this);
+    else if (tls !== undefined) this.socket = this.#connectSecurely(tls, target, peer, preamble);
+    else this.socket = context.transport.connect(target, this.memory, this);
+  }
+
+  #connectSecurely(tls: TlsClient, target: Target, peer: object, preamble: string): Connection {
+    const socket = tls.connect(target, peer, this.tlsName, preamble, () => this.onConnect());
+    socket.once('connect', () => (this.#isReached = true));
+    socket.on('data', (chunk: Buffer) => this.onData(chunk, false));
+    this.#stream = socket;
+    return follow(socket, this);
   }
 
   /** The body that follows is large: reads get memory that may be kept. @param most bytes of a read */
@@ -122,7 +110,7 @@ export class PeerConnection implements Timed {
   }
 
   /** True if an idle connection may still be used: the control plane may have become what it must not lead to. */
-  isAllowed(address: Endpoint): boolean {
+  isAllowed(address: Target): boolean {
     const { controlListeners } = this.context;
     const { version } = controlListeners;
     if (version === this.#checkedVersion) return true;
@@ -167,39 +155,60 @@ export class PeerConnection implements Timed {
     else this.user.onUpstreamTimeout();
   }
 
-  #ready(): void {
+  // The socket's side.
+
+  onConnect(): void {
     this.connected = true;
     this.context.clock.refresh();
     this.user?.onConnected();
   }
 
-  #read(length: number, buffer: Uint8Array): boolean {
-    this.#deliver((buffer as Buffer).subarray(0, length), true);
-    return true;
-  }
-
-  #deliver(chunk: Buffer, borrowed: boolean): void {
+  onData(chunk: Buffer, borrowed: boolean): void {
     this.context.clock.refresh();
     if (this.user === undefined) this.#unexpected();
     else this.user.onUpstreamData(chunk, borrowed);
   }
 
+  onDrain(): void {
+    this.context.clock.refresh();
+    this.user?.onUpstreamDrain();
+  }
+
+  onEnd(): void {
+    this.context.clock.refresh();
+    if (this.user === undefined) this.#unexpected();
+    else this.user.onUpstreamEnd();
+  }
+
+  onError(error: NodeJS.ErrnoException): void {
+    this.ownFailure = ownFailureOf(error);
+    this.#reason = this.#reasonOf(error);
+    // An error of TLS after the handshake is reported, and the socket stays open (Node's lib/_tls_wrap.js).
+    this.socket.destroy();
+  }
+
+  onClose(): void {
+    this.#deliverRest();
+    this.context.timers.forget(this);
+    if (this.#hasPlace) this.context.admission.memberClosed();
+    this.memory.abandon();
+    const { user } = this;
+    this.user = undefined;
+    if (user === undefined) this.#unexpected();
+    else user.onUpstreamClosed(this.#reason);
+  }
+
   /** Data that TLS has decrypted while reading was paused, and that Node keeps after the connection has failed. */
   #deliverRest(): void {
-    if (this.tls === undefined || this.user === undefined || this.socket.readableLength === 0) return;
-    const rest = this.socket.read() as Buffer | null;
-    if (rest !== null) this.#deliver(rest, false);
+    const stream = this.#stream;
+    if (stream === undefined || this.user === undefined || stream.readableLength === 0) return;
+    const rest = stream.read() as Buffer | null;
+    if (rest !== null) this.onData(rest, false);
   }
 
   /** Bytes, an end, or a deadline of a connection without a user: it cannot be used any more. */
   #unexpected(): void {
     this.close();
-  }
-
-  #ended(): void {
-    this.context.clock.refresh();
-    if (this.user === undefined) this.#unexpected();
-    else this.user.onUpstreamEnd();
   }
 
   #reasonOf(error: NodeJS.ErrnoException & { readonly address?: string }): string {
@@ -210,17 +219,6 @@ export class PeerConnection implements Timed {
     const call = this.ownFailure !== undefined ? own : this.connected ? 'recv()' : 'connect()';
     return `${call} failed (${systemErrorText(error)})`;
   }
-
-  #closed(): void {
-    this.#deliverRest();
-    this.context.timers.forget(this);
-    if (this.#hasPlace) this.context.admission.memberClosed();
-    this.memory.abandon();
-    const { user } = this;
-    this.user = undefined;
-    if (user === undefined) this.#unexpected();
-    else user.onUpstreamClosed(this.#reason);
-  }
 }
 
 /** Of a connection that is not made; it fails as one to a member that does not listen. */
@@ -229,14 +227,14 @@ class NotOpened extends Error {}
 /** Of one for which the worker has no room. */
 class NoPlace extends NotOpened {}
 
-function rejectionOf({ controlListeners, admission }: NetContext, target: Endpoint): NotOpened | undefined {
+function rejectionOf({ controlListeners, admission }: NetContext, target: Target): NotOpened | undefined {
   const control = controlListeners.rejection(target);
   if (control !== undefined) return new NotOpened(control);
   const shortage = admission.rejectMember();
   return shortage === undefined ? undefined : new NoPlace(shortage);
 }
 
-type TcpTarget = Exclude<Endpoint, { readonly path: string }>;
+type TcpTarget = Exclude<Target, { readonly path: string }>;
 
 /** Addresses have further properties in other places, which `net.connect` would understand in its own way. */
 function targetOf({ host, port, localAddress, localPort }: TcpTarget): TcpTarget {

@@ -1,7 +1,7 @@
 import type { SourceAddress } from '../contract/address.js';
-import type { Endpoint } from './tls-client.js';
+import type { Target } from './transport/transport.js';
 
 /** A member with the local address that a connection to it comes from. */
-export function fromSource(address: Endpoint, source: SourceAddress | undefined): Endpoint {
+export function fromSource(address: Target, source: SourceAddress | undefined): Target {
   return source === undefined || 'path' in address ? address : { ...address, ...source };
 }

@@ -4,17 +4,7 @@ import type { UpstreamTls } from '../contract/upstream-tls.js';
 import { depthOf } from './certificate-depth.js';
 import { logKeys } from './key-log.js';
 import { nodeTls } from './node-tls.js';
-
-/** Where to connect to. */
-export type Endpoint =
-  | { readonly path: string }
-  | {
-      readonly host: string;
-      readonly port: number;
-      /** Where the connection comes from. */
-      readonly localAddress?: string;
-      readonly localPort?: number;
-    };
+import type { Target } from './transport/transport.js';
 
 /** A session, and the name that it was made for. */
 interface Known {
@@ -43,7 +33,7 @@ export class TlsClient {
    * @param name what the certificate has to be for (proxy_ssl_name)
    * @param preamble sent in front of the handshake; empty: nothing
    */
-  connect(target: Endpoint, peer: object, name: string, preamble: string, onSecure: () => void): TLSSocket {
+  connect(target: Target, peer: object, name: string, preamble: string, onSecure: () => void): TLSSocket {
     const { sendsName, verifies, reusesSessions, keyLog, alpn = HTTP1 } = this.settings;
     const known = reusesSessions ? this.#sessions.get(peer) : undefined;
     const options: ConnectionOptions & { readonly allowHalfOpen: true } = {
@@ -78,7 +68,7 @@ export function hostOfName(name: string): string {
 }
 
 /** A connection that begins with some text. TLS, which is wrapped around it, begins when it is connected as well: after that. */
-function withPreamble(target: Endpoint, preamble: string): Socket {
+function withPreamble(target: Target, preamble: string): Socket {
   const socket = connect({ ...target, allowHalfOpen: true, noDelay: true });
   socket.once('connect', () => socket.write(preamble, 'latin1'));
   return socket;

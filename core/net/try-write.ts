@@ -1,5 +1,5 @@
+import type { Connection } from './transport/connection.js';
 import { writeSync } from 'node:fs';
-import type { Socket } from 'node:net';
 
 /** Internals of a socket that are used here. */
 interface SocketInside {
@@ -12,7 +12,8 @@ interface SocketInside {
  *
  * @returns how many it has taken; the rest, also of what failed, is for `socket.write`
  */
-export function tryWrite(socket: Socket, bytes: Buffer): number {
+export function tryWrite(socket: Connection, bytes: Buffer): number {
+  if (socket.writeNow !== undefined) return socket.writeNow(bytes);
   if (socket.writableLength > 0 || socket.destroyed || socket.writableEnded) return 0;
   // Asked for each time: the number is another connection's as soon as this one is closed.
   const fd = (socket as unknown as SocketInside)._handle?.fd ?? -1;

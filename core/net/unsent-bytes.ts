@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import type { Connection } from './transport/connection.js';
 
 /** Internals of a socket that are used here. */
 interface SocketInside {
@@ -10,7 +10,7 @@ interface SocketInside {
  * `writableLength` counts as a whole until its end. The second part is what Node's own `setTimeout` of a socket looks at; without it this
  * is still right, but sees the progress of whole writes only.
  */
-export function unsentBytes(socket: Socket): number {
+export function unsentBytes(socket: Connection): number {
   const { _handle } = socket as unknown as SocketInside;
   return socket.writableLength + (_handle?.writeQueueSize ?? 0);
 }

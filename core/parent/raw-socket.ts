@@ -3,9 +3,9 @@
  * Node.js has no public way to do this; its own cluster module takes these.
  */
 import dgram, { type Socket } from 'node:dgram';
-import net, { isIPv6 } from 'node:net';
+import { isIPv6 } from 'node:net';
 import { getSystemErrorName } from 'node:util';
-import { bindTcp } from '../net/listen-at.js';
+import { adoptBound, bindTcp, bindUnix } from '../net/transport/node/listen-at.js';
 import { datagramHandle } from '../net/transport/node/datagram-handle.js';
 import { systemError } from '../net/socket-error.js';
 import type { SocketRequest } from '../net/socket-source.js';
@@ -28,11 +28,6 @@ export interface RawSocket {
 const UDP_IPV6_ONLY = 1;
 const UDP_REUSE_PORT = 64;
 
-interface NetInside {
-  /** @returns a handle, or the number of an error */
-  _createServerHandle(path: string | null, port: number | null, type: number | null, descriptor?: number): RawSocket | number;
-}
-
 /** @throws Error of the system: EADDRINUSE, EACCES … */
 export function bindSocket(request: Pick<SocketRequest, 'host' | 'port' | 'udp' | 'ipv6Only' | 'shared'>): RawSocket {
   return request.udp ? bindUdp(request) : bound(bindTcp(request, request.shared));
@@ -40,7 +35,7 @@ export function bindSocket(request: Pick<SocketRequest, 'host' | 'port' | 'udp' 
 
 /** A socket that another process has bound. @throws Error of the system */
 export function adoptSocket({ udp, host }: Pick<SocketRequest, 'udp' | 'host'>, descriptor: number): RawSocket {
-  if (!udp) return bound((net as unknown as NetInside)._createServerHandle(null, null, null, descriptor));
+  if (!udp) return bound(adoptBound(descriptor));
   const handle = rawHandle(dgram.createSocket(isIPv6(host) ? 'udp6' : 'udp4'));
   const error = handle.open?.(descriptor) ?? 0;
   return bound(error === 0 ? handle : error);
@@ -48,7 +43,7 @@ export function adoptSocket({ udp, host }: Pick<SocketRequest, 'udp' | 'host'>, 
 
 /** @throws Error of the system */
 export function bindUnixSocket(path: string): RawSocket {
-  return bound((net as unknown as NetInside)._createServerHandle(path, -1, -1));
+  return bound(bindUnix(path));
 }
 
 function bindUdp({ host, port, ipv6Only, shared }: Pick<SocketRequest, 'host' | 'port' | 'ipv6Only' | 'shared'>): RawSocket {

@@ -2,20 +2,20 @@ import type { Timed } from '../../net/timers.js';
 import { unsentBytes } from '../../net/unsent-bytes.js';
 import type { HttpContext } from '../request/context.js';
 import type { Lingering } from '../site/location.js';
-import type { ClientSocket, SocketUser } from '../../net/socket-user.js';
+import type { Connection, ConnectionUser } from '../../net/transport/connection.js';
 
 /**
  * Closes a connection, but reads on for a while and discards what comes: a reset because of unread bytes could overtake the response
  * (RFC 9112, 9.6).
  */
-export class LingeringClose implements SocketUser, Timed {
+export class LingeringClose implements ConnectionUser, Timed {
   deadline = 0;
   slot = -1;
   readonly #until: number;
   #unsent = Infinity;
 
   constructor(
-    private readonly socket: ClientSocket,
+    private readonly socket: Connection,
     private readonly context: HttpContext,
     private readonly settings: { readonly lingering: Lingering; readonly sendTimeout: number },
     private readonly closed: { onClose(): void },

@@ -1,7 +1,7 @@
 import type { ClientConnection } from '../../contract/client-connection.js';
 import type { AcceptedConnection } from '../../net/accepted-connection.js';
 import { ConnectionFacts } from '../../net/connection-facts.js';
-import type { Connection } from './connection.js';
+import type { ServedConnection } from './connection.js';
 import type { HttpServerNames } from '../site/virtual-server.js';
 import type { HttpVariables } from '../site/variables.js';
 
@@ -18,7 +18,7 @@ export interface ServedListener {
   readonly drainingTime: number;
   readonly names: HttpServerNames;
   readonly variables: HttpVariables;
-  readonly connections: Set<Connection>;
+  readonly connections: Set<ServedConnection>;
 }
 
 /** Facts about the client of one socket, whatever protocol it speaks. */

@@ -3,9 +3,9 @@ import type { SecureContext } from 'node:tls';
 import type { AcceptedConnection } from '../../net/accepted-connection.js';
 import type { ListenOptions } from '../../net/listen-options.js';
 import { ConnectionListener } from '../../net/connection-listener.js';
-import type { SocketUser } from '../../net/socket-user.js';
+import type { ConnectionUser } from '../../net/transport/connection.js';
 import type { TlsIdentities, TlsIdentity, VariableContexts } from '../../net/tls-identity.js';
-import type { Connection } from '../client/connection.js';
+import type { ServedConnection } from '../client/connection.js';
 import { Http1Connection } from '../client/h1/http1-connection.js';
 import { Http2Connection } from '../client/h2/http2-connection.js';
 import { SocketClient, type ServedListener } from '../client/socket-client.js';
@@ -18,7 +18,7 @@ import type { HttpVariables } from '../site/variables.js';
 const DRAINING_TIME = 1000;
 
 /** One listening address of the HTTP engine: its virtual servers, and the connections it accepted. */
-export class HttpListener extends ConnectionListener<Connection> implements TlsIdentities, ServedListener {
+export class HttpListener extends ConnectionListener<ServedConnection> implements TlsIdentities, ServedListener {
   draining = false;
   drainingTime = DRAINING_TIME;
 
@@ -92,7 +92,7 @@ export class HttpListener extends ConnectionListener<Connection> implements TlsI
     return withHandshakeRequest(this.context, this, connection, (request) => contexts.contextFor(request));
   }
 
-  serve(connection: AcceptedConnection): SocketUser {
+  serve(connection: AcceptedConnection): ConnectionUser {
     const { context } = this;
     const { socket } = connection;
     const client = new SocketClient(context.nextConnectionId(), connection);
@@ -100,7 +100,7 @@ export class HttpListener extends ConnectionListener<Connection> implements TlsI
     return this.#use(new Http1Connection(socket, this, context, client));
   }
 
-  #use<C extends Connection>(connection: C): C {
+  #use<C extends ServedConnection>(connection: C): C {
     this.connections.add(connection);
     return connection;
   }

@@ -8,6 +8,7 @@ import { HpackEncoder } from '../../net/http2/hpack-encoder.js';
 import { ResponseHead } from '../../net/http1/response-head.js';
 import { RequestUri } from '../../net/http1/uri.js';
 import type { TimerWheel } from '../../net/timers.js';
+import { NodeTransport, type Transport } from '../../net/transport/transport.js';
 import type { RequestFlow } from './client-stream.js';
 import type { TrafficFigures } from './figures.js';
 import { Generations } from '../../config/generations.js';
@@ -43,6 +44,7 @@ export class HttpContext {
   readonly responseEnd = new HeadEnd(0);
   readonly uri = new RequestUri();
   readonly buffers = new ReadBuffers();
+  readonly transport: Transport = new NodeTransport();
   readonly listeners = new ListenerDirectory();
   readonly generations = new Generations();
   readonly ownRequests = new OwnRequestSet();

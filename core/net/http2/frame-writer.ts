@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import type { Connection } from '../transport/connection.js';
 import { Http2ErrorCode, FrameFlag, FRAME_HEAD, FrameType, type Http2Setting } from './protocol.js';
 
 /** Frames up to here are joined with others to one string, which the runtime writes without a Buffer. */
@@ -14,7 +14,7 @@ export class FrameWriter {
   /** Acknowledges a smaller table of the other side, in front of the next header block (RFC 7541, 4.2). */
   #tableUpdate = '';
 
-  constructor(private readonly socket: Socket) {}
+  constructor(private readonly socket: Connection) {}
 
   get isEmpty(): boolean {
     return this.#text === '';

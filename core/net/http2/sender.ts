@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import type { Connection } from '../transport/connection.js';
 import { PIECE_EARNS, type FloodGuard } from './flood-guard.js';
 import type { FrameWriter } from './frame-writer.js';
 import { DEFAULT_WINDOW, Http2ErrorCode, Http2Error, LARGEST_WINDOW } from './protocol.js';
@@ -60,7 +60,7 @@ export class Sender {
   #waiting = 0;
 
   constructor(
-    private readonly socket: Socket,
+    private readonly socket: Connection,
     private readonly writer: FrameWriter,
     private readonly flood: FloodGuard,
     private readonly clock: Clock,

@@ -1,6 +1,6 @@
 import type { AcceptedConnection } from '../accepted-connection.js';
 import type { NetContext } from '../net-context.js';
-import type { SocketUser } from '../socket-user.js';
+import type { ConnectionUser } from '../transport/connection.js';
 import type { Timed } from '../timers.js';
 
 /** Goes on when a prelude is over. */
@@ -12,7 +12,7 @@ export interface PreludeEnd {
 }
 
 /** Data of a client before the first byte of the engine's protocol. It has one deadline for all of it. */
-export abstract class Prelude implements SocketUser, Timed {
+export abstract class Prelude implements ConnectionUser, Timed {
   deadline = 0;
   slot = -1;
 

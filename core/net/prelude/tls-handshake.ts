@@ -7,7 +7,7 @@ import type { NetContext } from '../net-context.js';
 import { clientCertificate } from '../client-certificate.js';
 import { logKeys } from '../key-log.js';
 import { nodeTls } from '../node-tls.js';
-import { attach, detach } from '../socket-user.js';
+import { attachStream, detachStream, streamOf } from '../transport/transport.js';
 import type { ConnectionSessions, TlsIdentities, TlsIdentity } from '../tls-identity.js';
 import { Prelude, type PreludeEnd } from './prelude.js';
 
@@ -89,10 +89,10 @@ export class TlsHandshake extends Prelude {
       this.fail(level, `${reason} while SSL handshaking`);
       return;
     }
-    const raw = connection.socket;
+    const raw = streamOf(connection.socket);
     const context = this.#contextOf(identity);
     if (context === undefined) return;
-    detach(raw);
+    detachStream(raw);
     raw.pause();
     // The handshake reads it again.
     raw.unshift(bytes);
@@ -108,7 +108,7 @@ export class TlsHandshake extends Prelude {
     });
     connection.socket = secure;
     connection.socket.client = this;
-    attach(connection.socket);
+    attachStream(secure);
     if (identity.keyLog !== undefined) logKeys(secure, identity.keyLog);
     secure.once('error', (error) => (this.#error ||= error.message.trim()));
     secure.once('secure', () => this.#secured(secure, hello, identity, sessions));

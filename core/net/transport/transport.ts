@@ -1,8 +1,44 @@
-/** Makes sockets: the only place that knows which implementation is in use. The interfaces are in the files beside it. */
+/** Makes sockets: the only place that knows the implementations. The interfaces are in the files beside it. */
+import type { Socket } from 'node:net';
+import type { ReadMemory } from '../read-memory.js';
+import type { Connection, ConnectingUser } from './connection.js';
 import type { DatagramOptions, DatagramReceiver, Datagrams } from './datagrams.js';
+import type { ListenPlace, ListeningSocket, ListeningUser } from './listening.js';
 import { NodeDatagrams } from './node/datagrams.js';
+import { isStream } from './node/stream-of.js';
+
+export { NodeTransport } from './node/node-transport.js';
+export { attach as attachStream, detach as detachStream, follow, readStream, rejectedConnection } from './node/socket-events.js';
+
+/** Where a connection leads to. Hosts are addresses, not names. */
+export type Target =
+  | { readonly path: string }
+  | {
+      readonly host: string;
+      readonly port: number;
+      /** Where the connection comes from. */
+      readonly localAddress?: string;
+      readonly localPort?: number;
+    };
+
+/** One way to use the system's sockets. */
+export interface Transport {
+  /** As in `use` of the configuration. */
+  readonly name: 'node' | 'epoll';
+  /** @throws Error of the system: EADDRINUSE, EACCES … */
+  listen(place: ListenPlace, user: ListeningUser): Promise<ListeningSocket>;
+  /** Begins to connect. @param memory where reads go to */
+  connect(target: Target, memory: ReadMemory, user: ConnectingUser): Connection;
+}
 
 /** A socket for datagrams that is not bound yet. @param address of the family that it is for */
 export function createDatagrams(address: string, receiver: DatagramReceiver, options?: DatagramOptions): Datagrams {
   return new NodeDatagrams(address, receiver, options);
+}
+
+/** A stream that TLS of Node.js can be put on. Nothing may wait to be sent, and the connection given is not used any more. */
+export function streamOf(connection: Connection & { toStream?(): Socket }): Socket {
+  if (isStream(connection)) return connection;
+  if (connection.toStream === undefined) throw new TypeError('a connection of an unknown kind');
+  return connection.toStream();
 }

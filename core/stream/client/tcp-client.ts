@@ -17,7 +17,8 @@ import { PassedConnection } from '../../net/passed-connection.js';
 import type { PreludeEnd } from '../../net/prelude/prelude.js';
 import { ProxyProtocol } from '../../net/prelude/proxy-protocol.js';
 import { TlsHandshake } from '../../net/prelude/tls-handshake.js';
-import { onData, type ClientSocket, type SocketUser } from '../../net/socket-user.js';
+import type { Connection, ConnectionUser } from '../../net/transport/connection.js';
+import { readStream } from '../../net/transport/transport.js';
 import type { Timed } from '../../net/timers.js';
 import type { TlsIdentities, TlsIdentity, VariableContexts } from '../../net/tls-identity.js';
 import type { ClientEnd } from '../session/client-end.js';
@@ -44,7 +45,7 @@ type Prelude = 'none' | 'proxy' | 'tls';
  * The connection of a client over TCP. Data received before the content handler takes it over is kept, and no more is read than a handler
  * waits for; a relay becomes the user of the socket itself.
  */
-export class TcpClient extends ConnectionFacts implements ClientEnd, SocketUser, PreludeEnd, TlsIdentities, SessionClient, Timed {
+export class TcpClient extends ConnectionFacts implements ClientEnd, ConnectionUser, PreludeEnd, TlsIdentities, SessionClient, Timed {
   readonly protocol = 'TCP';
   deadline = 0;
   slot = -1;
@@ -65,7 +66,7 @@ export class TcpClient extends ConnectionFacts implements ClientEnd, SocketUser,
   }
 
   /** With TLS it is another one. */
-  get socket(): ClientSocket {
+  get socket(): Connection {
     return this.seen.socket;
   }
 
@@ -175,7 +176,7 @@ export class TcpClient extends ConnectionFacts implements ClientEnd, SocketUser,
         return;
       }
       // The socket of TLS has no reader before.
-      this.socket.on('data', onData);
+      readStream(this.socket);
     }
     if (rest !== undefined) this.#hold(rest, false);
     session.continue();

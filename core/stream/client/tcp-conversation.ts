@@ -1,12 +1,12 @@
 import { STREAM_OK, type Conversation, type ConversationOptions } from '../../contract/stream.js';
-import type { ClientSocket, SocketUser } from '../../net/socket-user.js';
+import type { Connection, ConnectionUser } from '../../net/transport/connection.js';
 import type { Timed } from '../../net/timers.js';
 import type { SessionOwner } from '../session/session-owner.js';
 import type { Session } from '../session/session.js';
 
 /** The connection, which holds what was not read yet. */
-interface HeldClient extends SocketUser {
-  readonly socket: ClientSocket;
+interface HeldClient extends ConnectionUser {
+  readonly socket: Connection;
   readonly held: Buffer;
   readonly hasEnded: boolean;
   takeHeld(): Buffer;
@@ -17,7 +17,7 @@ interface HeldClient extends SocketUser {
  * A module that speaks with the client of a session over TCP. It is the user of the socket, which is read only while the module waits for bytes, until
  * the session ends or a relay takes it over.
  */
-export class TcpConversation implements Conversation, SessionOwner, SocketUser, Timed {
+export class TcpConversation implements Conversation, SessionOwner, ConnectionUser, Timed {
   deadline = 0;
   slot = -1;
   /** Settles the promise of {@link read}. */

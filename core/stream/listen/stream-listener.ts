@@ -2,7 +2,7 @@ import type { AcceptedConnection } from '../../net/accepted-connection.js';
 import type { ListenOptions } from '../../net/listen-options.js';
 import type { EngineListener } from '../../net/listener-set.js';
 import { ConnectionListener } from '../../net/connection-listener.js';
-import type { SocketUser } from '../../net/socket-user.js';
+import type { ConnectionUser } from '../../net/transport/connection.js';
 import { TcpClient, type TcpListener } from '../client/tcp-client.js';
 import { phaseRunner } from '../phases/phase-runner.js';
 import type { SessionListener } from '../session/client-end.js';
@@ -44,7 +44,7 @@ export class StreamListener extends ConnectionListener<TcpClient> implements Eng
     return old.length;
   }
 
-  serve(connection: AcceptedConnection): SocketUser {
+  serve(connection: AcceptedConnection): ConnectionUser {
     const { context } = this;
     const client = new TcpClient(context.nextConnectionId(), this, context, connection);
     client.start(new Session(context, this, client, phaseRunner));

@@ -8,6 +8,7 @@ import type { IdleClients } from '../../net/idle-clients.js';
 import type { ListenerDirectory } from '../../net/listener-directory.js';
 import type { NetContext } from '../../net/net-context.js';
 import type { TimerWheel } from '../../net/timers.js';
+import type { Transport } from '../../net/transport/transport.js';
 
 /** Shared parts of the sessions of one thread, also with the connections of other engines. */
 export type SharedContext = Omit<StreamContext, 'generations' | 'idleClients'>;
@@ -38,6 +39,9 @@ export class StreamContext implements NetContext {
     this.controlListeners = shared.controlListeners;
   }
 
+  get transport(): Transport {
+    return this.shared.transport;
+  }
   get idleClients(): IdleClients {
     return this.admission.idleClients;
   }

@@ -3,7 +3,8 @@ import { parseSource } from '../../contract/address.js';
 import { sizeOf } from '../../contract/args.js';
 import { SessionRelays, type RelayPlan } from '../../contract/stream-relays.js';
 import { fromSource } from '../../net/source-address.js';
-import type { Endpoint, TlsClient } from '../../net/tls-client.js';
+import type { TlsClient } from '../../net/tls-client.js';
+import type { Target } from '../../net/transport/transport.js';
 import { TlsClients, type TlsClientChoice } from '../../net/tls-clients.js';
 import type { Peer } from '../../upstream/peer.js';
 import { TargetLookups, type LookupTarget, type TargetSource } from '../../upstream/target-lookups.js';
@@ -57,7 +58,7 @@ export class RelayRoute {
   }
 
   /** The member with the address that the connection to it comes from (proxy_bind). */
-  sourceOf(peer: Peer, session: Session): { readonly address: Endpoint } {
+  sourceOf(peer: Peer, session: Session): { readonly address: Target } {
     const { bind } = this.plan;
     const { address } = peer;
     const local = bind?.of(session) ?? '';

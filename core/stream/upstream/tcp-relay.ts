@@ -2,7 +2,7 @@ import { STREAM_OK } from '../../contract/stream.js';
 import { systemErrorText } from '../../contract/system-error.js';
 import { ByteFlow } from '../../net/byte-flow.js';
 import type { PeerConnection, PeerUser } from '../../net/peer-connection.js';
-import type { SocketUser } from '../../net/socket-user.js';
+import type { ConnectionUser } from '../../net/transport/connection.js';
 import type { Timed } from '../../net/timers.js';
 import type { TcpClient } from '../client/tcp-client.js';
 import type { SessionOwner } from '../session/session-owner.js';
@@ -14,7 +14,7 @@ import type { SessionAttempt } from './session-attempt.js';
 const LAST_BYTES_TIME = 10_000;
 
 /** A client and its member, byte for byte. It is the user of both sockets. */
-export class TcpRelay implements SocketUser, PeerUser, SessionOwner, Timed {
+export class TcpRelay implements ConnectionUser, PeerUser, SessionOwner, Timed {
   deadline = 0;
   slot = -1;
   readonly #up: ByteFlow;

@@ -11,7 +11,7 @@ import { rejectedRequest } from '../rejected-request.js';
 import { abandonRequest, closeRequest, rejectBody, timeOutBody } from '../request-end.js';
 import { startRequest } from '../request-start.js';
 import type { ServedListener, SocketClient } from '../socket-client.js';
-import type { ClientSocket, SocketUser } from '../../../net/socket-user.js';
+import type { Connection, ConnectionUser } from '../../../net/transport/connection.js';
 import { ClientInput } from './client-input.js';
 import { HeadReader, Reading } from './head-reader.js';
 import { Http1Stream } from './http1-stream.js';
@@ -38,7 +38,7 @@ const EMPTY = Buffer.alloc(0);
  *
  * The names are those of {@link Waiting}: what the deadline of the connection is armed for.
  */
-export class Http1Connection implements Timed, IdleClient, SocketUser {
+export class Http1Connection implements Timed, IdleClient, ConnectionUser {
   deadline = 0;
   slot = -1;
   olderIdle: IdleClient | undefined = undefined;
@@ -63,7 +63,7 @@ export class Http1Connection implements Timed, IdleClient, SocketUser {
   #lastSent: (() => void) | undefined = undefined;
 
   constructor(
-    readonly socket: ClientSocket,
+    readonly socket: Connection,
     readonly listener: ServedListener,
     readonly context: HttpContext,
     readonly client: SocketClient,

@@ -1,4 +1,4 @@
-import type { ClientSocket } from '../../../net/socket-user.js';
+import type { Connection } from '../../../net/transport/connection.js';
 import type { ClientStream, Tunnel } from '../../request/client-stream.js';
 import type { Lender } from '../../request/lender.js';
 import type { HttpContext } from '../../request/context.js';
@@ -20,7 +20,7 @@ export class Http1Stream implements ClientStream {
   readonly client: SocketClient;
   readonly context: HttpContext;
   readonly listener: ServedListener;
-  readonly #socket: ClientSocket;
+  readonly #socket: Connection;
   readonly #writer: ResponseWriter;
 
   constructor(private readonly connection: Http1Connection) {

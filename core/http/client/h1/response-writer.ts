@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import type { Connection } from '../../../net/transport/connection.js';
 import { CHUNK_END, encodeChunkHead, LAST_CHUNK, LAST_CHUNK_HEAD } from '../../../net/http1/chunked.js';
 import type { ReadBuffers } from '../../../net/buffers.js';
 import type { Lender } from '../../request/lender.js';
@@ -21,7 +21,7 @@ export class ResponseWriter {
   readonly #inFlight: Buffer[] = [];
 
   constructor(
-    private readonly socket: Socket,
+    private readonly socket: Connection,
     private readonly buffers: ReadBuffers,
   ) {}
 

@@ -1,12 +1,12 @@
 import type { Tunnel } from '../../request/client-stream.js';
-import type { ClientSocket, SocketUser } from '../../../net/socket-user.js';
+import type { Connection, ConnectionUser } from '../../../net/transport/connection.js';
 
 /** The client's end of a tunnel: its socket carries bytes, no requests. */
-export class TunnelEnd implements SocketUser {
+export class TunnelEnd implements ConnectionUser {
   constructor(
-    private readonly socket: ClientSocket,
+    private readonly socket: Connection,
     /** The connection that the socket belonged to. */
-    private readonly connection: SocketUser,
+    private readonly connection: ConnectionUser,
     private readonly tunnel: Tunnel,
   ) {}
 

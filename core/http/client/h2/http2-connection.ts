@@ -17,7 +17,7 @@ import { ResetStreams } from '../../../net/http2/reset-streams.js';
 import type { Timed } from '../../../net/timers.js';
 import { LingeringClose } from '../lingering-close.js';
 import type { ServedListener, SocketClient } from '../socket-client.js';
-import type { ClientSocket, SocketUser } from '../../../net/socket-user.js';
+import type { Connection, ConnectionUser } from '../../../net/transport/connection.js';
 import { BodyWindow } from './body-window.js';
 import { FrameHandler } from './frame-handler.js';
 import type { Http2Stream } from './http2-stream.js';
@@ -28,7 +28,7 @@ import { Sender } from '../../../net/http2/sender.js';
 const UNREAD_LIMIT = 2_097_152;
 
 /** One HTTP/2 connection of a client (RFC 9113): its streams and its time limits. {@link FrameHandler} handles frames. */
-export class Http2Connection implements SocketUser, IdleClient, Timed {
+export class Http2Connection implements ConnectionUser, IdleClient, Timed {
   deadline = 0;
   slot = -1;
   olderIdle: IdleClient | undefined = undefined;
@@ -55,7 +55,7 @@ export class Http2Connection implements SocketUser, IdleClient, Timed {
   #closing = false;
 
   constructor(
-    readonly socket: ClientSocket,
+    readonly socket: Connection,
     readonly listener: ServedListener,
     readonly context: HttpContext,
     readonly client: SocketClient,

@@ -1,9 +1,9 @@
 import { Socket, type Server, type SocketConstructorOpts } from 'node:net';
-import type { ReadMemory } from './read-memory.js';
-import type { ClientSocket } from './socket-user.js';
+import type { ReadMemory } from '../../read-memory.js';
+import type { Connection } from '../connection.js';
 
 /** Reads of one accepted connection. `this` is the socket. */
-export type ReadCallback = (this: Socket, length: number, buffer: Buffer) => boolean;
+export type ReadCallback = (this: Connection & Socket, length: number, buffer: Buffer) => boolean;
 
 /** Where the reads of a socket go. */
 export interface SocketReads {
@@ -31,7 +31,7 @@ interface ClientHandle {
  * @param reads where the reads of the next connection go
  * @returns false if this Node does not look as expected: the server then works as it always does, and emits `connection`.
  */
-export function acceptInto(server: Server, reads: () => SocketReads, accept: (socket: ClientSocket) => void): boolean {
+export function acceptInto(server: Server, reads: () => SocketReads, accept: (socket: Connection & Socket) => void): boolean {
   const handle = (server as unknown as ServerInside)._handle;
   const original = handle?.onconnection;
   if (!handle || typeof original !== 'function') return false;
@@ -43,7 +43,7 @@ export function acceptInto(server: Server, reads: () => SocketReads, accept: (so
     }
     client.setNoDelay?.(true);
     const onread = reads();
-    const socket: ClientSocket = new Socket({
+    const socket: Connection & Socket = new Socket({
       handle: client,
       allowHalfOpen: true,
       readable: true,

@@ -1,0 +1,70 @@
+import type { ReadMemory } from '../read-memory.js';
+
+/** Handles the bytes and the end of a connection. Another user takes it over by a single store, see {@link Connection.client}. */
+export interface ConnectionUser {
+  /** @param borrowed the bytes are only valid during the call. */
+  onData(chunk: Buffer, borrowed: boolean): void;
+  /** The other side sent FIN. */
+  onEnd(): void;
+  /** Follows each end, also that of a connection which was never made. */
+  onClose(): void;
+  /** Everything that was written has left, after a write that found no room. */
+  onDrain(): void;
+}
+
+/** Handles a connection that is made. */
+export interface ConnectingUser extends ConnectionUser {
+  onConnect(): void;
+  /** {@link onClose} follows. @param error as Node.js has it, with `code`, `errno` and `syscall` */
+  onError(error: NodeJS.ErrnoException): void;
+}
+
+/**
+ * A connection over TCP or a unix socket, with or without TLS: what engines use of it. Sockets of Node.js have this form as they are, so that the
+ * seam costs nothing there. Nothing is read ahead: bytes go to the user within the turn of the event loop in which they come.
+ */
+export interface Connection {
+  client?: ConnectionUser | undefined;
+  /** Memory of reads, if it is not the buffer that all connections share. */
+  memory?: ReadMemory | undefined;
+  /** Undefined after a reset. */
+  readonly remoteAddress?: string | undefined;
+  readonly remotePort?: number | undefined;
+  readonly localAddress?: string | undefined;
+  readonly localPort?: number | undefined;
+  /** Number of its socket; undefined: it is not known. */
+  readonly descriptor?: number | undefined;
+  /** Nothing more comes of it: {@link ConnectionUser.onClose} was called, or is about to be. */
+  readonly destroyed: boolean;
+  readonly closed: boolean;
+  /** Why it was destroyed. */
+  readonly errored: Error | null;
+  /** Nothing more may be written. */
+  readonly writableEnded: boolean;
+  /** Bytes that wait to be sent. */
+  readonly writableLength: number;
+  /** A write found no room; `onDrain` follows. */
+  readonly writableNeedDrain: boolean;
+
+  /** Sends text of single bytes. @returns false: nothing more should be written before `onDrain` */
+  write(text: string, encoding: 'latin1'): boolean;
+  /** Sends bytes, which must not be changed before they have left. @param taken called when they have, or never will */
+  write(bytes: Uint8Array, taken?: (error?: Error | null) => void): boolean;
+  /** Sends as many bytes as the system accepts at once. Undefined: it cannot be done with this connection. @returns how many */
+  writeNow?(bytes: Buffer): number;
+  /** Writes wait until as many calls of {@link uncork}, and leave together. */
+  cork(): void;
+  uncork(): void;
+  /** Sends FIN after what is written. */
+  end(): unknown;
+  /** Closes at once. */
+  destroy(error?: Error): unknown;
+  /** Closes when everything written has left. */
+  destroySoon(): void;
+  pause(): unknown;
+  resume(): unknown;
+  isPaused(): boolean;
+  /** Probes of the system (SO_KEEPALIVE). @param idle milliseconds; as {@link interval}. 0 or undefined: the system's */
+  setKeepAlive(on: boolean, idle?: number, interval?: number, count?: number): unknown;
+  once(event: 'close', listener: () => void): unknown;
+}

@@ -1,0 +1,30 @@
+import net from 'node:net';
+import type { ReadMemory } from '../../read-memory.js';
+import type { Connection, ConnectingUser } from '../connection.js';
+import type { ListenPlace, ListeningSocket, ListeningUser } from '../listening.js';
+import type { Target, Transport } from '../transport.js';
+import { NodeListening } from './node-listening.js';
+import { follow } from './socket-events.js';
+
+/** Over node:net. */
+export class NodeTransport implements Transport {
+  readonly name = 'node';
+
+  listen(place: ListenPlace, user: ListeningUser): Promise<ListeningSocket> {
+    return NodeListening.open(place, user);
+  }
+
+  connect(target: Target, memory: ReadMemory, user: ConnectingUser): Connection {
+    const onread = {
+      buffer: () => memory.next(),
+      callback: (length: number, buffer: Uint8Array) => {
+        user.onData((buffer as Buffer).subarray(0, length), true);
+        return true;
+      },
+    };
+    return follow(
+      net.connect({ ...target, noDelay: true, allowHalfOpen: true, onread }, () => user.onConnect()),
+      user,
+    );
+  }
+}
