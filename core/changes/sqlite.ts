@@ -1,20 +1,9 @@
 import type * as Sqlite from 'node:sqlite';
+import { experimentalBuiltin } from '../config/experimental-builtin.js';
 
-/**
- * node:sqlite, without the warning that it is experimental (Node 24 prints one at the first import; the part used here has not changed since).
- * Only that warning is held back, and only while the module loads.
- */
+/** node:sqlite: Node 24 warns of it at the first import; the part used here has not changed since. */
 export function loadSqlite(): typeof Sqlite {
-  const { emitWarning } = process as { emitWarning: (this: void, ...args: unknown[]) => void };
-  process.emitWarning = (...args: unknown[]): void => {
-    if (String(args[0]).includes('SQLite is an experimental feature')) return;
-    emitWarning(...args);
-  };
-  try {
-    return process.getBuiltinModule('node:sqlite');
-  } finally {
-    process.emitWarning = emitWarning;
-  }
+  return experimentalBuiltin('node:sqlite', 'SQLite') as typeof Sqlite;
 }
 
 /** Result codes of SQLite that mean something to an operator (sqlite.org/rescode.html). The first: a table or a column is missing. */

@@ -73,6 +73,7 @@ export class HttpEngine extends ServerFollower<VirtualServer, HttpListener, Http
   }
 
   protected check({ rereads, events }: Change, compiler: HttpCompiler, { users }: HttpConfiguration): () => void {
+    if (this.options.role === 'worker') this.context.transports.choose(events.use);
     const folders = this.exchanges.inUse
       ? this.#toMake(new Set([...compiler.takeTemporaryFolders(), ...this.exchanges.takeTemporaryFolders()]), rereads ? users : undefined)
       : NO_FOLDERS;

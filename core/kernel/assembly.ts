@@ -39,6 +39,7 @@ import { Admission } from '../net/admission.js';
 import { ConnectionWatch } from '../net/connection-watch.js';
 import { CoarseClock, ExactClock } from '../net/clock.js';
 import { SystemHostNames } from '../net/host-names.js';
+import type { OpenDescriptors } from '../net/transport/open-descriptors.js';
 import { TimerWheel } from '../net/timers.js';
 import type { Crew } from '../upstream/discovery/discovered-members.js';
 import type { AddressStore } from '../upstream/discovery/kept-addresses.js';
@@ -67,6 +68,8 @@ export interface Surroundings extends Pick<ListenerRole, 'sockets' | 'reservatio
   readonly zones: ZoneSet;
   /** Memory of the connection figures of all workers. */
   readonly figures: SharedArrayBuffer;
+  /** Sockets that are closed when the thread dies; absent: it is alone. */
+  readonly descriptors?: OpenDescriptors;
   /** Addresses that members must not have; absent: none. */
   readonly controlListeners?: ControlListeners;
   /** See {@link ListenerRole.announce}. */
@@ -151,7 +154,7 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
   const timers = new TimerWheel(clock);
   const figures = new TrafficFigures(surroundings.figures, place);
   const admission = new Admission(clock, log, figures, Number(eventsDirectives.worker_connections.default));
-  const context = new HttpContext(clock, timers, log, figures, admission, requestFlow, controlListeners);
+  const context = new HttpContext(clock, timers, log, figures, admission, requestFlow, controlListeners, surroundings.descriptors);
   const upstreamOptions: UpstreamSetOptions = {
     role: UPSTREAM_ROLES[role],
     worker: place,

@@ -98,10 +98,10 @@ function cpuMaskOrAuto(): ArgType<string> {
   return { ...mask, form: 'mask | auto', parse: (value, context) => (value === 'auto' ? value : mask.parse(value, context)) };
 }
 
-/** Methods that nginx has on this system. */
+/** Methods that nginx has on this system, and one of ours. */
 function eventMethods(platform: NodeJS.Platform): readonly string[] {
-  if (platform === 'linux') return ['epoll', 'poll', 'select'];
-  if (platform === 'darwin' || platform === 'freebsd') return ['kqueue', 'poll', 'select'];
+  if (platform === 'linux') return ['epoll', 'node', 'poll', 'select'];
+  if (platform === 'darwin' || platform === 'freebsd') return ['kqueue', 'node', 'poll', 'select'];
   return platform === 'sunos' ? ['eventport', '/dev/poll', 'poll', 'select'] : ['poll', 'select'];
 }
 
@@ -169,7 +169,11 @@ export const eventsDirectives = {
   accept_mutex: directive({ in: ['events'], args: flag(), doc: 'Accepted: the kernel spreads connections over the workers.' }),
   accept_mutex_delay: directive({ in: ['events'], args: time(), doc: 'Accepted; has no effect.' }),
   multi_accept: directive({ in: ['events'], args: flag(), doc: 'Accepted: all waiting connections are accepted at once.' }),
-  use: directive({ in: ['events'], args: eventMethod(), doc: 'Accepted: the best method of the system is used.' }),
+  use: directive({
+    in: ['events'],
+    args: eventMethod(),
+    doc: '`epoll`: connections without TLS use the system calls of Linux (Node.js 26). All others: the sockets of Node.js. Default: `node`.',
+  }),
   debug_connection: directive({ in: ['events'], args: text('address'), many: true, doc: 'Accepted; has no effect.' }),
   worker_aio_requests: directive({ in: ['events'], args: number({ min: 1 }), doc: 'Accepted; has no effect.' }),
 };

@@ -10,6 +10,7 @@ import { LifeSigns } from '../worker/life-signs.js';
 import { HangWatch } from './hang-watch.js';
 import type { FromWorker, ToWorker, WorkerData, WorkerStart, WorkerState } from '../worker/protocol.js';
 import { ELSEWHERE, type SocketRequest } from '../net/socket-source.js';
+import { OpenDescriptors } from '../net/transport/open-descriptors.js';
 import type { BoundSocket } from './bound-sockets.js';
 
 const WORKER_FILE = new URL('../worker/main.js', import.meta.url);
@@ -82,6 +83,7 @@ export class WorkerHandle implements Participant {
   #descriptors: readonly (readonly [key: string, descriptor: number])[] = [];
   readonly #watch: HangWatch;
   readonly #signs = new LifeSigns();
+  readonly #open = new OpenDescriptors();
   #error: Error | undefined;
   #isStuck = false;
   #giveUp: () => void = () => undefined;
@@ -113,7 +115,7 @@ export class WorkerHandle implements Participant {
       },
     });
     this.#thread = new Worker(WORKER_FILE, {
-      workerData: { ...start, signs: this.#signs.memory } satisfies WorkerData,
+      workerData: { ...start, signs: this.#signs.memory, descriptors: this.#open.memory } satisfies WorkerData,
       name: `srv ${this.name}`,
       resourceLimits: limits,
     });
@@ -123,6 +125,7 @@ export class WorkerHandle implements Participant {
     this.ended = new Promise((resolve) => {
       this.#thread.once('exit', (code) => {
         this.#isStuck = false;
+        this.#open.closeAll();
         resolve(this.#end(code));
       });
       this.#giveUp = () => resolve(this.#end(1));

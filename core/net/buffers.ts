@@ -18,6 +18,7 @@ const PLENTY = 50_331_648;
  */
 export class ReadBuffers {
   readonly shared: Buffer = Buffer.allocUnsafeSlow(SIZE);
+  #short: Buffer = this.shared;
   readonly #free: Buffer[] = [];
   readonly #freeLarge: Buffer[] = [];
   #held = 0;
@@ -25,6 +26,13 @@ export class ReadBuffers {
   /** Nothing more is read ahead of slow readers, and reads are short. */
   get isScarce(): boolean {
     return this.#held > PLENTY;
+  }
+
+  /** The first bytes of a buffer. Nearly all reads of members are of one size, into the shared buffer. */
+  shortened(buffer: Buffer, length: number): Buffer {
+    if (buffer !== this.shared) return buffer.subarray(0, length);
+    if (this.#short.length !== length) this.#short = buffer.subarray(0, length);
+    return this.#short;
   }
 
   take(): Buffer {

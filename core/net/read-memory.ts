@@ -34,7 +34,7 @@ export class ReadMemory {
     if (this.#wantsOwn && this.#own === undefined && !this.buffers.isScarce) this.#own = this.buffers.take();
     const buffer = this.#own ?? this.buffers.shared;
     const most = this.#wantsOwn && this.#own === undefined ? Math.min(this.limitOfReads, SHORT_READ) : this.limitOfReads;
-    return most < buffer.length ? buffer.subarray(0, Math.max(most, 1)) : buffer;
+    return most < buffer.length ? this.buffers.shortened(buffer, Math.max(most, 1)) : buffer;
   }
 
   /** The bytes of the last read are in memory of this socket alone. */

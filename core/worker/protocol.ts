@@ -46,6 +46,8 @@ export interface WorkerStart {
 export interface WorkerData extends WorkerStart {
   /** Memory of its {@link LifeSigns}. */
   readonly signs: SharedArrayBuffer;
+  /** See {@link OpenDescriptors}. */
+  readonly descriptors: SharedArrayBuffer;
 }
 
 /** The state at one moment between two transactions. */

@@ -16,6 +16,7 @@ import type { LifeSigns } from './life-signs.js';
 import { WorkerEvents } from './worker-events.js';
 import type { FromWorker, ToWorker, WorkerStart, WorkerState } from './protocol.js';
 import type { Replica } from '../changes/participant.js';
+import type { OpenDescriptors } from '../net/transport/open-descriptors.js';
 import { AskedSockets } from '../net/asked-sockets.js';
 import { errorOf, stackOf } from '../contract/thrown.js';
 
@@ -48,6 +49,7 @@ export class WorkerThread {
     private readonly log: ErrorLog,
     private readonly files: AppendedLogFiles,
     private readonly signs: LifeSigns,
+    descriptors: OpenDescriptors,
   ) {
     const { index, place, installation, prefix, confFolder, errorLog, figures, control, workers, secret, asksForSockets } = start;
     const identity = { role: 'worker', worker: index, installation, prefix, confFolder, secret } as const;
@@ -55,7 +57,7 @@ export class WorkerThread {
     const events = new WorkerEvents((event) => this.#tell({ kind: 'event', event }));
     const channels = new WorkerChannels((message) => this.#tell({ kind: 'told', message }));
     const listening = { controlListeners: new ControlListeners(control), sockets: asksForSockets ? this.#sockets : undefined };
-    const shared = { zones: this.#zones, figures, workers, place };
+    const shared = { zones: this.#zones, figures, workers, place, descriptors };
     this.#assembly = assemble(this.#instance, { role: 'worker', files, errorLog, ...shared, events, channels, ...listening });
   }
 

@@ -8,7 +8,9 @@ import { HpackEncoder } from '../../net/http2/hpack-encoder.js';
 import { ResponseHead } from '../../net/http1/response-head.js';
 import { RequestUri } from '../../net/http1/uri.js';
 import type { TimerWheel } from '../../net/timers.js';
-import { NodeTransport, type Transport } from '../../net/transport/transport.js';
+import type { Transport } from '../../net/transport/transport.js';
+import { OpenDescriptors } from '../../net/transport/open-descriptors.js';
+import { Transports } from '../../net/transport/transports.js';
 import type { RequestFlow } from './client-stream.js';
 import type { TrafficFigures } from './figures.js';
 import { Generations } from '../../config/generations.js';
@@ -44,7 +46,7 @@ export class HttpContext {
   readonly responseEnd = new HeadEnd(0);
   readonly uri = new RequestUri();
   readonly buffers = new ReadBuffers();
-  readonly transport: Transport = new NodeTransport();
+  readonly transports: Transports;
   readonly listeners = new ListenerDirectory();
   readonly generations = new Generations();
   readonly ownRequests = new OwnRequestSet();
@@ -65,7 +67,14 @@ export class HttpContext {
     readonly admission: Admission,
     readonly flow: RequestFlow,
     readonly controlListeners = new ControlListeners(),
-  ) {}
+    open = new OpenDescriptors(),
+  ) {
+    this.transports = new Transports(log, open);
+  }
+
+  get transport(): Transport {
+    return this.transports.current;
+  }
 
   get idleClients(): IdleClients {
     return this.admission.idleClients;

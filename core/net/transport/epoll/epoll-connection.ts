@@ -1,0 +1,321 @@
+import type { Socket } from 'node:net';
+import type { ReadMemory } from '../../read-memory.js';
+import type { Connection, ConnectingUser, ConnectionUser } from '../connection.js';
+import { openStream } from '../node/stream-of.js';
+import type { SocketAddress } from './addresses.js';
+import { callError, Errno, JOINED, Level, SocketOption, TcpOption } from './calls.js';
+import { Ready, type EpollLoop, type DescriptorOwner } from './loop.js';
+import { UnsentOutput } from './unsent-output.js';
+
+/** Bytes that wait from which on a writer should: as sockets of Node.js have it. */
+const HIGH_WATER = 65_536;
+
+/** A connection over TCP or a unix socket by system calls. It reads when the system reports bytes, into memory that is lent, and writes at once. */
+export class EpollConnection implements Connection, DescriptorOwner {
+  client: ConnectionUser | undefined = undefined;
+  destroyed = false;
+  closed = false;
+  errored: Error | null = null;
+  writableEnded = false;
+  writableNeedDrain = false;
+  readonly #output = new UnsentOutput();
+  #descriptor: number;
+  #remote: SocketAddress | undefined;
+  /** Reported events; `None`: nothing at all. */
+  #watched: number;
+  #isPaused = false;
+  #hasEnded = false;
+  #isConnecting: boolean;
+  /** FIN is sent. */
+  #isFinished = false;
+  #closesSoon = false;
+  #corks = 0;
+  #closeListeners: (() => void)[] | undefined = undefined;
+
+  /**
+   * @param descriptor not watched yet
+   * @param buffer where reads go to that have no memory of their own
+   * @param target it connects to; undefined: it was accepted
+   */
+  constructor(
+    private readonly loop: EpollLoop,
+    descriptor: number,
+    public memory: ReadMemory | undefined,
+    private readonly buffer: Buffer | undefined,
+    remote: SocketAddress | undefined,
+    private readonly target?: { readonly address: string; readonly port?: number },
+  ) {
+    this.#descriptor = descriptor;
+    this.#remote = remote;
+    this.#isConnecting = target !== undefined;
+    this.#watched = this.#isConnecting ? Ready.Write : Ready.Read;
+    loop.open.add(descriptor);
+    const error = loop.add(descriptor, this, this.#watched);
+    if (error < 0) this.destroy(callError(error, 'epoll_ctl'));
+  }
+
+  get descriptor(): number | undefined {
+    return this.#descriptor < 0 ? undefined : this.#descriptor;
+  }
+  get remoteAddress(): string | undefined {
+    return this.#peer?.address;
+  }
+  get remotePort(): number | undefined {
+    return this.#peer?.port;
+  }
+  get localAddress(): string | undefined {
+    return this.#local?.address;
+  }
+  get localPort(): number | undefined {
+    return this.#local?.port;
+  }
+  get writableLength(): number {
+    return this.#output.length;
+  }
+
+  write(data: string | Uint8Array, encodingOrTaken?: 'latin1' | ((error?: Error | null) => void)): boolean {
+    const taken = typeof encodingOrTaken === 'function' ? encodingOrTaken : undefined;
+    if (this.destroyed || this.writableEnded) {
+      if (taken !== undefined) process.nextTick(taken, new Error('the connection is closed'));
+      return false;
+    }
+    if (this.#corks > 0 || this.#isConnecting || !this.#output.isEmpty) return this.#enqueue(data, taken);
+    const sent = typeof data === 'string' ? this.#sendText(data) : this.loop.calls.send(this.#descriptor, data);
+    if (sent === data.length) {
+      if (taken !== undefined) process.nextTick(taken);
+      return true;
+    }
+    if (sent < 0 && sent !== -Errno.Again && sent !== -Errno.Interrupted) {
+      this.#fail(sent, 'write');
+      if (taken !== undefined) process.nextTick(taken, this.errored);
+      return false;
+    }
+    if (sent <= 0) return this.#enqueue(data, taken);
+    return this.#enqueue(typeof data === 'string' ? data.slice(sent) : data.subarray(sent), taken);
+  }
+
+  writeNow(bytes: Buffer): number {
+    if (this.destroyed || this.writableEnded || this.#corks > 0 || this.#isConnecting || !this.#output.isEmpty) return 0;
+    return Math.max(this.loop.calls.send(this.#descriptor, bytes), 0);
+  }
+
+  cork(): void {
+    this.#corks++;
+  }
+
+  uncork(): void {
+    if (this.#corks > 0 && --this.#corks === 0) this.#flush();
+  }
+
+  end(): void {
+    if (this.writableEnded) return;
+    this.writableEnded = true;
+    this.#corks = 0;
+    if (this.#output.isEmpty) this.#finish();
+    else this.#flush();
+  }
+
+  destroySoon(): void {
+    if (this.destroyed) return;
+    this.#closesSoon = true;
+    this.end();
+  }
+
+  destroy(error?: Error): this {
+    if (this.destroyed) return this;
+    this.destroyed = true;
+    this.writableEnded = true;
+    this.errored = error ?? null;
+    if (this.#descriptor >= 0) {
+      const { open, calls } = this.loop;
+      this.loop.remove(this.#descriptor, true);
+      open.delete(this.#descriptor);
+      calls.close(this.#descriptor);
+      this.#descriptor = -1;
+    }
+    // As sockets of Node.js: the caller is not called back before it is done.
+    process.nextTick(close, this);
+    return this;
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+  }
+
+  resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#watch();
+  }
+
+  isPaused(): boolean {
+    return this.#isPaused;
+  }
+
+  setKeepAlive(on: boolean, idle = 0, interval = 0, count = 0): void {
+    const { calls } = this.loop;
+    if (this.#descriptor < 0 || this.#isUnix) return;
+    calls.setOption(this.#descriptor, Level.Socket, SocketOption.KeepAlive, on ? 1 : 0);
+    if (!on) return;
+    if (idle >= 1000) calls.setOption(this.#descriptor, Level.Tcp, TcpOption.KeepIdle, Math.floor(idle / 1000));
+    if (interval >= 1000) calls.setOption(this.#descriptor, Level.Tcp, TcpOption.KeepInterval, Math.floor(interval / 1000));
+    if (count > 0) calls.setOption(this.#descriptor, Level.Tcp, TcpOption.KeepCount, count);
+  }
+
+  once(_: 'close', listener: () => void): void {
+    (this.#closeListeners ??= []).push(listener);
+  }
+
+  /** See `streamOf`. */
+  toStream(): Socket {
+    const descriptor = this.#descriptor;
+    this.loop.remove(descriptor, false);
+    this.loop.open.delete(descriptor);
+    this.#descriptor = -1;
+    this.destroyed = true;
+    const stream = openStream(descriptor);
+    for (const listener of this.#closeListeners ?? []) stream.once('close', listener);
+    return stream;
+  }
+
+  onReady(events: number): void {
+    if (this.#isConnecting) {
+      this.#connected();
+      return;
+    }
+    if (!this.#output.isEmpty && (events & (Ready.Write | Ready.Error | Ready.HangUp)) !== 0) this.#flush();
+    if (this.destroyed) return;
+    if (!this.#isPaused && !this.#hasEnded) {
+      if ((events & (Ready.Read | Ready.Error | Ready.HangUp)) !== 0) this.#read();
+    } else this.#watch();
+  }
+
+  /** For {@link close}. */
+  afterClose(): void {
+    this.#output.abandon();
+    this.closed = true;
+    const { client, errored } = this;
+    if (errored !== null && this.target !== undefined) (client as ConnectingUser | undefined)?.onError(errored);
+    client?.onClose();
+    for (const listener of this.#closeListeners ?? []) listener();
+  }
+
+  /** For {@link drain}. */
+  afterDrain(): void {
+    if (!this.writableNeedDrain || this.#output.length > 0 || this.destroyed) return;
+    this.writableNeedDrain = false;
+    this.client?.onDrain();
+  }
+
+  get #peer(): SocketAddress | undefined {
+    if (this.#remote === undefined && this.#descriptor >= 0) this.#remote = this.loop.calls.peerAddress(this.#descriptor);
+    return this.#remote;
+  }
+
+  get #local(): SocketAddress | undefined {
+    return this.#descriptor < 0 ? undefined : this.loop.calls.localAddress(this.#descriptor);
+  }
+
+  get #isUnix(): boolean {
+    return this.#local?.address === undefined;
+  }
+
+  #sendText(text: string): number {
+    const { calls } = this.loop;
+    if (text.length > JOINED) return 0;
+    return calls.sendJoined(this.#descriptor, calls.joined.latin1Write(text, 0));
+  }
+
+  #enqueue(data: string | Uint8Array, taken: ((error?: Error | null) => void) | undefined): boolean {
+    this.#output.add(data, taken);
+    if (this.#corks === 0 && !this.#isConnecting) this.#watch();
+    if (this.#output.length < HIGH_WATER) return true;
+    this.writableNeedDrain = true;
+    return false;
+  }
+
+  #flush(): void {
+    if (this.#isConnecting || this.destroyed) return;
+    const error = this.#output.send(this.loop.calls, this.#descriptor);
+    if (error < 0) {
+      this.#fail(error, 'write');
+      return;
+    }
+    if (!this.#output.isEmpty) {
+      this.#watch();
+      return;
+    }
+    if (this.writableNeedDrain) process.nextTick(drain, this);
+    if (this.writableEnded) this.#finish();
+    else if ((this.#watched & Ready.Write) !== 0) this.#watch();
+  }
+
+  /** Everything is sent, and nothing more will be written. */
+  #finish(): void {
+    if (this.#isFinished || this.#isConnecting || this.destroyed) return;
+    this.#isFinished = true;
+    if (this.#closesSoon || this.#hasEnded) {
+      this.destroy();
+      return;
+    }
+    this.loop.calls.endWriting(this.#descriptor);
+    this.#watch();
+  }
+
+  #read(): void {
+    const buffer = this.memory?.next() ?? this.buffer;
+    if (buffer === undefined) return;
+    const count = this.loop.calls.receive(this.#descriptor, buffer);
+    if (count > 0) {
+      this.client?.onData(buffer.subarray(0, count), true);
+      return;
+    }
+    if (count < 0) {
+      if (count !== -Errno.Again && count !== -Errno.Interrupted) this.#fail(count, 'read');
+      return;
+    }
+    this.#hasEnded = true;
+    this.#watch();
+    this.client?.onEnd();
+    if (this.#isFinished) this.destroy();
+  }
+
+  #connected(): void {
+    const error = this.loop.calls.connectResult(this.#descriptor);
+    if (error < 0) {
+      this.#fail(error, 'connect');
+      return;
+    }
+    this.#isConnecting = false;
+    this.#watch();
+    (this.client as ConnectingUser | undefined)?.onConnect();
+    if (!this.#output.isEmpty) this.#flush();
+    else if (this.writableEnded) this.#finish();
+  }
+
+  #fail(error: number, syscall: string): void {
+    this.destroy(callError(error, syscall, syscall === 'connect' ? this.target : undefined));
+  }
+
+  /** Has reported what is waited for; without anything the system would go on to report errors. */
+  #watch(): void {
+    if (this.#descriptor < 0) return;
+    const { loop } = this;
+    const reads = this.#isPaused || this.#hasEnded ? Ready.None : Ready.Read;
+    const events = reads | (this.#output.isEmpty || this.#corks > 0 ? Ready.None : Ready.Write);
+    const before = this.#watched;
+    if (events === before) return;
+    this.#watched = events;
+    if (events === Ready.None) loop.rest(this.#descriptor);
+    else if (before === Ready.None) loop.goOn(this.#descriptor, events);
+    else loop.change(this.#descriptor, events);
+  }
+}
+
+function close(connection: EpollConnection): void {
+  connection.afterClose();
+}
+
+function drain(connection: EpollConnection): void {
+  connection.afterDrain();
+}

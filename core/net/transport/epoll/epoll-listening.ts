@@ -1,0 +1,77 @@
+import type { ListenPlace, ListeningSocket, ListeningUser } from '../listening.js';
+import { adoptBound, bindTcp, bindUnix, type ListeningHandle } from '../node/listen-at.js';
+import { callError, Errno, Level, TcpOption } from './calls.js';
+import { EpollConnection } from './epoll-connection.js';
+import { Ready, type EpollLoop, type DescriptorOwner } from './loop.js';
+
+/** Most connections that are accepted at once: then open ones have their turn. */
+const MOST = 64;
+/** How long nothing is accepted when there are no descriptors, in milliseconds (as nginx). */
+const REST = 500;
+
+/** A socket that listens. It is bound by Node.js, so that it can be sent to another process; here it listens and accepts. */
+export class EpollListening implements ListeningSocket, DescriptorOwner {
+  #isOpen = true;
+  #timer: NodeJS.Timeout | undefined = undefined;
+
+  private constructor(
+    private readonly loop: EpollLoop,
+    private readonly place: ListenPlace,
+    private readonly user: ListeningUser,
+    readonly handle: ListeningHandle,
+  ) {}
+
+  /** @throws Error of the system */
+  static open(loop: EpollLoop, place: ListenPlace, user: ListeningUser): EpollListening {
+    const { path, descriptor, shared, backlog } = place;
+    const handle = descriptor === undefined ? (path === undefined ? bindTcp(place, shared) : bindUnix(path)) : adoptBound(descriptor);
+    const socket = new EpollListening(loop, place, user, handle);
+    const error = Math.min(loop.calls.listen(handle.fd, backlog), 0) || Math.min(loop.add(handle.fd, socket, Ready.Read), 0);
+    if (error === 0) return socket;
+    handle.close();
+    throw callError(error, 'listen');
+  }
+
+  get descriptor(): number | undefined {
+    return this.#isOpen ? this.handle.fd : undefined;
+  }
+
+  limitQueue(backlog: number): void {
+    if (this.#isOpen) this.loop.calls.listen(this.handle.fd, backlog);
+  }
+
+  close(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    clearTimeout(this.#timer);
+    // Others may have the same socket: its events would go on.
+    this.loop.remove(this.handle.fd, false);
+    this.handle.close();
+  }
+
+  onReady(): void {
+    for (let count = 0; count < MOST && this.#isOpen; count++) {
+      const { calls } = this.loop;
+      const descriptor = calls.accept(this.handle.fd);
+      if (descriptor >= 0) this.#accepted(descriptor);
+      else if (descriptor !== -Errno.Aborted && descriptor !== -Errno.Interrupted) {
+        if (descriptor !== -Errno.Again) this.#failed(descriptor);
+        return;
+      }
+    }
+  }
+
+  #accepted(descriptor: number): void {
+    const { loop, place, user } = this;
+    const isUnix = place.path !== undefined;
+    const remote = isUnix ? undefined : loop.calls.peer;
+    if (!isUnix) loop.calls.setOption(descriptor, Level.Tcp, TcpOption.NoDelay, 1);
+    user.onAccepted(new EpollConnection(loop, descriptor, user.newMemory(), place.buffer, remote));
+  }
+
+  #failed(error: number): void {
+    this.user.onAcceptFailed(callError(error, 'accept'));
+    this.loop.rest(this.handle.fd);
+    this.#timer = setTimeout(() => this.loop.goOn(this.handle.fd, Ready.Read), REST);
+  }
+}

@@ -1,0 +1,70 @@
+import type * as Ffi from 'node:ffi';
+import { experimentalBuiltin } from '../../../config/experimental-builtin.js';
+import type { ReadMemory } from '../../read-memory.js';
+import type { Connection, ConnectingUser } from '../connection.js';
+import { rejectedConnection } from '../node/socket-events.js';
+import type { OpenDescriptors } from '../open-descriptors.js';
+import type { ListenPlace, ListeningSocket, ListeningUser } from '../listening.js';
+import type { Target, Transport } from '../transport.js';
+import { addressBytes, pathBytes } from './addresses.js';
+import { callError, Errno, Level, SystemCalls, TcpOption } from './calls.js';
+import { EpollConnection } from './epoll-connection.js';
+import { EpollListening } from './epoll-listening.js';
+import { SocketFamily } from './socket-family.js';
+import { EpollLoop } from './loop.js';
+
+/** Versions of Node.js whose `node:ffi` and internals are known. */
+const KNOWN_VERSIONS: ReadonlySet<string> = new Set(['26']);
+
+/** Over the system's own calls, by `node:ffi`, without the streams of Node.js. Connections with TLS are those of Node.js. */
+export class EpollTransport implements Transport {
+  readonly name = 'epoll';
+
+  private constructor(
+    private readonly loop: EpollLoop,
+    /** For connections that this one does not make. */
+    private readonly other: Transport,
+  ) {}
+
+  /** @returns why it cannot be used, for the log */
+  static open(other: Transport, open: OpenDescriptors): EpollTransport | string {
+    const [version = ''] = process.versions.node.split('.', 1);
+    if (process.platform !== 'linux') return `the system is ${process.platform}`;
+    if (process.arch !== 'x64' && process.arch !== 'arm64') return `the processor is ${process.arch}`;
+    if (!KNOWN_VERSIONS.has(version)) return `Node.js ${version} is not known`;
+    try {
+      const ffi = experimentalBuiltin('node:ffi', 'FFI') as typeof Ffi | undefined;
+      return ffi === undefined ? 'this Node.js has no node:ffi' : new EpollTransport(new EpollLoop(new SystemCalls(ffi), open), other);
+    } catch (error) {
+      return (error as Error).message;
+    }
+  }
+
+  async listen(place: ListenPlace, user: ListeningUser): Promise<ListeningSocket> {
+    return place.secure ? this.other.listen(place, user) : EpollListening.open(this.loop, place, user);
+  }
+
+  connect(target: Target, memory: ReadMemory, user: ConnectingUser): Connection {
+    const { calls } = this.loop;
+    const isUnix = 'path' in target;
+    const address = isUnix ? pathBytes(target.path) : addressBytes(target.host, target.port);
+    const source = isUnix || target.localAddress === undefined ? undefined : addressBytes(target.localAddress, target.localPort ?? 0);
+    const hasUnknownSource = !isUnix && target.localAddress !== undefined && source === undefined;
+    if (address === undefined || hasUnknownSource) return this.other.connect(target, memory, user);
+    const place = isUnix ? { address: target.path } : { address: target.host, port: target.port };
+    const family = isUnix ? SocketFamily.Unix : address.length === 16 ? SocketFamily.IPv4 : SocketFamily.IPv6;
+    const descriptor = calls.openSocket(family);
+    if (descriptor < 0) return rejectedConnection(callError(descriptor, 'connect', place), user);
+    if (!isUnix) calls.setOption(descriptor, Level.Tcp, TcpOption.NoDelay, 1);
+    const bound = source === undefined ? 0 : calls.bind(descriptor, source, !isUnix && target.localPort !== undefined);
+    const error = bound < 0 ? bound : calls.connect(descriptor, address);
+    if (error < 0 && error !== -Errno.InProgress) {
+      calls.close(descriptor);
+      const own = isUnix ? place : { address: target.localAddress ?? '' };
+      return rejectedConnection(bound < 0 ? callError(bound, 'bind', own) : callError(error, 'connect', place), user);
+    }
+    const connection = new EpollConnection(this.loop, descriptor, memory, undefined, undefined, place);
+    connection.client = user;
+    return connection;
+  }
+}

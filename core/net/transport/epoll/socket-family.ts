@@ -1,0 +1,6 @@
+/** Address families of Linux. */
+export const enum SocketFamily {
+  Unix = 1,
+  IPv4 = 2,
+  IPv6 = 10,
+}
