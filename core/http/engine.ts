@@ -73,7 +73,10 @@ export class HttpEngine extends ServerFollower<VirtualServer, HttpListener, Http
   }
 
   protected check({ rereads, events }: Change, compiler: HttpCompiler, { users }: HttpConfiguration): () => void {
-    if (this.options.role === 'worker') this.context.transports.choose(events.use);
+    const { transports } = this.context;
+    const isWorker = this.options.role === 'worker';
+    // Listening sockets are opened before the change takes effect.
+    if (isWorker) transports.choose(events.use);
     const folders = this.exchanges.inUse
       ? this.#toMake(new Set([...compiler.takeTemporaryFolders(), ...this.exchanges.takeTemporaryFolders()]), rereads ? users : undefined)
       : NO_FOLDERS;
@@ -81,6 +84,7 @@ export class HttpEngine extends ServerFollower<VirtualServer, HttpListener, Http
     return () => {
       this.#makeFolders(folders);
       this.context.admission.limit = events.worker_connections;
+      if (isWorker) transports.announce(events.use);
     };
   }
 

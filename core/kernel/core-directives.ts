@@ -172,7 +172,7 @@ export const eventsDirectives = {
   use: directive({
     in: ['events'],
     args: eventMethod(),
-    doc: '`epoll`: connections without TLS use the system calls of Linux (Node.js 26). All others: the sockets of Node.js. Default: `node`.',
+    doc: '`epoll`: connections without TLS use the system calls of Linux (Node.js 26). All others: the sockets of Node.js. Default: `epoll` where it is possible, else `node`.',
   }),
   debug_connection: directive({ in: ['events'], args: text('address'), many: true, doc: 'Accepted; has no effect.' }),
   worker_aio_requests: directive({ in: ['events'], args: number({ min: 1 }), doc: 'Accepted; has no effect.' }),

@@ -3,7 +3,7 @@ import net from 'node:net';
 import { dirname } from 'node:path';
 import { systemError } from './socket-error.js';
 import type { ListenOptions } from './listen-options.js';
-import { createDatagrams, NodeTransport } from './transport/transport.js';
+import { NodeTransport } from './transport/transport.js';
 
 const NOTHING = Buffer.alloc(0);
 
@@ -52,7 +52,11 @@ export async function bindCheck(options: Place, isRootsMatter = false): Promise<
 }
 
 function probeUdp({ host, port, ipv6Only }: Place, reusePort: boolean): void {
-  const socket = createDatagrams(host, { onDatagram: () => undefined, onSocketError: () => undefined }, { ipv6Only, reusePort });
+  const socket = new NodeTransport().datagrams(
+    host,
+    { onDatagram: () => undefined, onSocketError: () => undefined },
+    { ipv6Only, reusePort },
+  );
   try {
     socket.bind(host, port);
   } finally {

@@ -1,7 +1,7 @@
 import { networkInterfaces } from 'node:os';
 import { plainAddress } from '../contract/binary-address.js';
 import type { DatagramReceiver } from './transport/datagrams.js';
-import { createDatagrams } from './transport/transport.js';
+import { NodeTransport } from './transport/transport.js';
 
 const NO_RECEIVER: DatagramReceiver = { onDatagram: () => undefined, onSocketError: () => undefined };
 
@@ -18,7 +18,7 @@ export function isLocalAddress(host: string): boolean {
  * sends to. Nothing is sent here.
  */
 function isOwnSource(host: string): boolean {
-  const socket = createDatagrams(host, NO_RECEIVER);
+  const socket = new NodeTransport().datagrams(host, NO_RECEIVER);
   try {
     socket.bind(host.includes(':') ? '::' : '0.0.0.0', 0);
     return socket.connect(host, 9) && socket.address === host;

@@ -147,12 +147,12 @@ test('names of a list are resolved, again and again; parameters are those of the
   const resolver = `resolver 127.0.0.1:${dns.port} ipv6=off; resolver_timeout 1s;`;
   const node = await startNode(t, {
     main: LOAD,
-    files: { [LIST]: JSON.stringify([{ server: `one.test${portOf(first)}`, weight: 2, max_conns: 5, fail_timeout: '1m30s' }]) },
+    files: { [LIST]: JSON.stringify([{ server: `one.test${portOf(first)}`, weight: 2, max_conns: 50, fail_timeout: '1m30s' }]) },
     stream: `${resolver}
       upstream raw { zone raw 64k; ${FAST} server listed members_from=file:${LIST}; }
       server { listen 127.0.0.1:%%PORT_raw%%; proxy_pass raw; }`,
     http: `${resolver}
-      upstream demo { zone demo 64k; ${FAST} server edge members_from=file:${LIST} max_fails=7 max_conns=9; }`,
+      upstream demo { zone demo 64k; ${FAST} server edge members_from=file:${LIST} max_fails=7 max_conns=90; }`,
     server: 'location / { proxy_pass http://demo; }',
   });
   const found = async () => (await node.members()).filter(({ parent }) => parent !== undefined);

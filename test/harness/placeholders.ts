@@ -1,7 +1,7 @@
 import { freePort } from './ports.js';
 import type { Scope } from './scope.js';
 
-/** The event method of all servers under test whose configuration names none: `SRV_TEST_USE=epoll npm test`. */
+/** The event method of all servers under test whose configuration names none: `SRV_TEST_USE=node npm test`. */
 const METHOD = process.env['SRV_TEST_USE'];
 
 /** Replaces `%%PORT_x%%` and `%%PREFIX%%`. Ports are remembered in `ports`, by name. */

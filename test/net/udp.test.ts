@@ -4,6 +4,7 @@ import test, { type ExecutionContext } from 'ava';
 import { CoarseClock } from '../../core/net/clock.js';
 import type { NetContext } from '../../core/net/net-context.js';
 import { UdpListener, type DatagramServer } from '../../core/net/udp/udp-listener.js';
+import { NodeTransport } from '../../core/net/transport/transport.js';
 import type { FlowReceiver, UdpFlow } from '../../core/net/udp/udp-flow.js';
 import { UdpPeer } from '../../core/net/udp/udp-peer.js';
 import { waitFor } from '../harness/wait.js';
@@ -44,7 +45,7 @@ class EchoServer implements DatagramServer {
 
 function listen(t: ExecutionContext, host = '127.0.0.1', port = 0): { listener: UdpListener; server: EchoServer } {
   const server = new EchoServer();
-  const context = { clock: new CoarseClock() } as NetContext;
+  const context = { clock: new CoarseClock(), transport: new NodeTransport() as NetContext['transport'] } as NetContext;
   const options = { address: `${host}:${port}`, host, port, ipv6Only: true, receiveBuffer: undefined, sendBuffer: undefined };
   const listener = new UdpListener(options, context, server);
   listener.open(true);
@@ -182,7 +183,7 @@ test('a member gets and sends datagrams; nobody else does', async (t) => {
     onPeerDatagram: (bytes: Buffer) => void received.push(String(bytes)),
     onPeerError: (reason: string) => void errors.push(reason),
   };
-  const peer = new UdpPeer({ host: '127.0.0.1', port: member.address().port, localAddress: '127.0.0.1' }, user);
+  const peer = new UdpPeer({ host: '127.0.0.1', port: member.address().port, localAddress: '127.0.0.1' }, new NodeTransport(), user);
   t.teardown(() => peer.close());
   t.true(peer.connected);
   const from = once(member, 'message') as Promise<[Buffer, { port: number }]>;
@@ -202,7 +203,7 @@ test('a member that is not there is told of', async (t) => {
   const { port } = free.address();
   await new Promise<void>((resolve) => void free.close(resolve));
   const reason = await new Promise<string>((resolve) => {
-    const peer = new UdpPeer({ host: '127.0.0.1', port }, { onPeerDatagram: () => undefined, onPeerError: resolve });
+    const peer = new UdpPeer({ host: '127.0.0.1', port }, new NodeTransport(), { onPeerDatagram: () => undefined, onPeerError: resolve });
     t.teardown(() => peer.close());
     peer.send(Buffer.from('a'));
   });
@@ -216,11 +217,13 @@ test('errors of the system: an address in use, no way to a member, a foreign loc
   t.is(t.throws<NodeJS.ErrnoException>(() => listen(t, '127.0.0.1', taken.address().port))?.code, 'EADDRINUSE');
   const ignore = { onPeerDatagram: () => undefined, onPeerError: () => undefined };
   t.is(
-    t.throws<NodeJS.ErrnoException>(() => new UdpPeer({ host: '127.0.0.1', port: 9, localAddress: '192.0.2.1' }, ignore))?.code,
+    t.throws<NodeJS.ErrnoException>(
+      () => new UdpPeer({ host: '127.0.0.1', port: 9, localAddress: '192.0.2.1' }, new NodeTransport(), ignore),
+    )?.code,
     'EADDRNOTAVAIL',
   );
   const reason = await new Promise<string>((resolve) => {
-    const peer = new UdpPeer({ host: '255.255.255.255', port: 9 }, { ...ignore, onPeerError: resolve });
+    const peer = new UdpPeer({ host: '255.255.255.255', port: 9 }, new NodeTransport(), { ...ignore, onPeerError: resolve });
     t.teardown(() => peer.close());
     t.false(peer.connected);
   });

@@ -4,7 +4,6 @@ import type { ReadMemory } from '../read-memory.js';
 import type { Connection, ConnectingUser } from './connection.js';
 import type { DatagramOptions, DatagramReceiver, Datagrams } from './datagrams.js';
 import type { ListenPlace, ListeningSocket, ListeningUser } from './listening.js';
-import { NodeDatagrams } from './node/datagrams.js';
 import { isStream } from './node/stream-of.js';
 
 export { NodeTransport } from './node/node-transport.js';
@@ -29,11 +28,8 @@ export interface Transport {
   listen(place: ListenPlace, user: ListeningUser): Promise<ListeningSocket>;
   /** Begins to connect. @param memory where reads go to */
   connect(target: Target, memory: ReadMemory, user: ConnectingUser): Connection;
-}
-
-/** A socket for datagrams that is not bound yet. @param address of the family that it is for */
-export function createDatagrams(address: string, receiver: DatagramReceiver, options?: DatagramOptions): Datagrams {
-  return new NodeDatagrams(address, receiver, options);
+  /** A socket for datagrams that is not bound yet. @param address of the family that it is for @throws Error of the system: EMFILE … */
+  datagrams(address: string, receiver: DatagramReceiver, options?: DatagramOptions): Datagrams;
 }
 
 /** A stream that TLS of Node.js can be put on. Nothing may wait to be sent, and the connection given is not used any more. */

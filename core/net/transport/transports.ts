@@ -8,7 +8,9 @@ import type { Transport } from './transport.js';
 export class Transports {
   current: Transport;
   readonly #node = new NodeTransport();
-  #epoll: Transport | undefined = undefined;
+  /** A text: it is not possible. */
+  #epoll: Transport | string | undefined = undefined;
+  #announced: string | undefined = undefined;
 
   constructor(
     private readonly log: Log,
@@ -17,17 +19,21 @@ export class Transports {
     this.current = this.#node;
   }
 
-  /** @param method of the directive `use`; undefined: there is none */
+  /** @param method of the directive `use`; undefined: epoll where it is possible */
   choose(method: string | undefined): void {
-    const chosen = method === 'epoll' ? (this.#epoll ??= this.#openEpoll()) : this.#node;
-    if (chosen !== this.current) this.log.write('notice', `using the "${chosen.name}" event method`);
-    this.current = chosen;
+    if (method !== undefined && method !== 'epoll') this.current = this.#node;
+    else {
+      this.#epoll ??= EpollTransport.open(this.#node, this.open);
+      this.current = typeof this.#epoll === 'string' ? this.#node : this.#epoll;
+    }
   }
 
-  #openEpoll(): Transport {
-    const epoll = EpollTransport.open(this.#node, this.open);
-    if (typeof epoll !== 'string') return epoll;
-    this.log.write('warn', `"use epoll" is not possible here, "use node" takes effect: ${epoll}`);
-    return this.#node;
+  /** Writes a choice that has taken effect to the log. @param method as for {@link choose} */
+  announce(method: string | undefined): void {
+    const { name } = this.current;
+    if (name === this.#announced) return;
+    this.#announced = name;
+    if (method === 'epoll' && typeof this.#epoll === 'string') this.log.write('warn', `"use epoll" is not possible here: ${this.#epoll}`);
+    this.log.write('notice', `using the "${name}" event method`);
   }
 }

@@ -3,7 +3,6 @@ import { systemErrorText } from '../../contract/system-error.js';
 import type { NetContext } from '../net-context.js';
 import { UdpFlow } from './udp-flow.js';
 import type { DatagramReceiver, Datagrams } from '../transport/datagrams.js';
-import { createDatagrams } from '../transport/transport.js';
 
 /** A turn of the event loop that took no longer left no time for a datagram to come. Milliseconds. */
 const CALM_TURN = 0.1;
@@ -147,7 +146,7 @@ export class UdpListener implements DatagramReceiver {
 
   #bind(receiver: DatagramReceiver, port: number, descriptor?: number): Datagrams {
     const { host, ipv6Only, receiveBuffer, sendBuffer } = this.options;
-    const socket = createDatagrams(host, receiver, { reusePort: this.#isShared, ipv6Only, receiveBuffer, sendBuffer });
+    const socket = this.context.transport.datagrams(host, receiver, { reusePort: this.#isShared, ipv6Only, receiveBuffer, sendBuffer });
     try {
       if (descriptor === undefined) socket.bind(host, port);
       else socket.adopt(descriptor);

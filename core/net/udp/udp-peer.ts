@@ -1,6 +1,6 @@
 import { systemErrorText } from '../../contract/system-error.js';
 import type { DatagramReceiver, Datagrams } from '../transport/datagrams.js';
-import { createDatagrams } from '../transport/transport.js';
+import type { Transport } from '../transport/transport.js';
 
 /** Handles what comes from a member. */
 export interface UdpPeerUser {
@@ -29,9 +29,10 @@ export class UdpPeer implements DatagramReceiver {
   /** @throws Error of the system for failures that are not of the member: EMFILE, EADDRNOTAVAIL of proxy_bind */
   constructor(
     { host, port, localAddress, localPort = 0 }: UdpTarget,
+    transport: Transport,
     private readonly user: UdpPeerUser,
   ) {
-    this.#socket = createDatagrams(host, this);
+    this.#socket = transport.datagrams(host, this);
     try {
       this.#socket.bind(localAddress ?? (host.includes(':') ? '::' : '0.0.0.0'), localPort);
       this.connected = this.#socket.connect(host, port);

@@ -121,7 +121,7 @@ export class UdpRelay implements FlowReceiver, UdpPeerUser, SessionOwner, Timed 
       return;
     }
     try {
-      this.#peer = new UdpPeer(address, this);
+      this.#peer = new UdpPeer(address, this.session.context.transport, this);
     } catch (error) {
       const call = isOutOfDescriptors(error) ? 'socket()' : `bind(${address.localAddress ?? ''})`;
       this.#couldNotTry(`${call} failed (${systemErrorText(error)})`);

@@ -17,12 +17,15 @@ const DEFINITIONS = {
   epoll_create1: { arguments: ['i32'], return: 'i32' },
   epoll_ctl: { arguments: ['i32', 'i32', 'i32', 'pointer'], return: 'i32' },
   epoll_wait: { arguments: ['i32', 'pointer', 'i32', 'i32'], return: 'i32' },
+  fcntl: { arguments: ['i32', 'i32', 'i32'], return: 'i32' },
   getpeername: { arguments: ['i32', 'pointer', 'pointer'], return: 'i32' },
   getsockname: { arguments: ['i32', 'pointer', 'pointer'], return: 'i32' },
   getsockopt: { arguments: ['i32', 'i32', 'i32', 'pointer', 'pointer'], return: 'i32' },
   listen: { arguments: ['i32', 'i32'], return: 'i32' },
   read: { arguments: ['i32', 'pointer', 'u32'], return: 'i32' },
+  recvmsg: { arguments: ['i32', 'pointer', 'i32'], return: 'i32' },
   send: { arguments: ['i32', 'pointer', 'u32', 'i32'], return: 'i32' },
+  sendmsg: { arguments: ['i32', 'pointer', 'i32'], return: 'i32' },
   setsockopt: { arguments: ['i32', 'i32', 'i32', 'pointer', 'u32'], return: 'i32' },
   shutdown: { arguments: ['i32', 'i32'], return: 'i32' },
   socket: { arguments: ['i32', 'i32', 'i32'], return: 'i32' },
@@ -35,9 +38,7 @@ type Functions = Ffi.DynamicLibraryResult<typeof DEFINITIONS>['functions'];
 export const enum Errno {
   Interrupted = 4,
   Again = 11,
-  OutOfMemory = 12,
-  TooManyInSystem = 23,
-  TooManyOpen = 24,
+  InvalidArgument = 22,
   NoBuffers = 105,
   Aborted = 103,
   InProgress = 115,
@@ -46,10 +47,14 @@ export const enum Level {
   Ip = 0,
   Socket = 1,
   Tcp = 6,
+  Ipv6 = 41,
 }
 export const enum SocketOption {
   Error = 4,
+  SendBuffer = 7,
+  ReceiveBuffer = 8,
   KeepAlive = 9,
+  ReusePort = 15,
 }
 export const enum TcpOption {
   NoDelay = 1,
@@ -57,9 +62,12 @@ export const enum TcpOption {
   KeepInterval = 5,
   KeepCount = 6,
 }
+export const enum SocketKind {
+  Stream = 1,
+  Datagrams = 2,
+}
 /** IP_BIND_ADDRESS_NO_PORT: the port is chosen when it connects, among more of them. */
 const BIND_WITHOUT_PORT = 24;
-const STREAM = 1;
 const NON_BLOCKING = 0o4000;
 const CLOSE_ON_EXEC = 0o2000000;
 const NO_SIGNAL = 0x4000;
@@ -68,6 +76,15 @@ const MORE = 0x8000;
 /** Bytes that are joined to one write. */
 export const JOINED = 131_072;
 const ADDRESS_SIZE = 128;
+/** F_SETFL. */
+const SET_FLAGS = 4;
+/** `struct msghdr`, followed by the one `struct iovec` that it has (64 bits): where their parts are. */
+const NAME_LENGTH = 8;
+const VECTOR = 16;
+const VECTOR_COUNT = 24;
+const IOVEC = 56;
+const IOVEC_LENGTH = IOVEC + 8;
+const MESSAGE_SIZE = IOVEC + 16;
 
 /**
  * The system calls of one thread. Each returns the result of the system, or below 0 the number of the error, as Node.js has it. The
@@ -83,6 +100,8 @@ export class SystemCalls {
   readonly #addressAt: bigint;
   readonly #word: Buffer = Buffer.alloc(8);
   readonly #wordAt: bigint;
+  readonly #message: Buffer = Buffer.alloc(MESSAGE_SIZE);
+  readonly #messageAt: bigint;
   #last: Uint8Array | undefined = undefined;
   #lastAt = 0n;
 
@@ -92,6 +111,10 @@ export class SystemCalls {
     this.#joinedAt = ffi.getRawPointer(this.joined);
     this.#addressAt = ffi.getRawPointer(this.#address);
     this.#wordAt = ffi.getRawPointer(this.#word);
+    this.#messageAt = ffi.getRawPointer(this.#message);
+    this.#message.writeBigUInt64LE(this.#addressAt, 0);
+    this.#message.writeBigUInt64LE(this.#messageAt + BigInt(IOVEC), VECTOR);
+    this.#message.writeBigUInt64LE(1n, VECTOR_COUNT);
   }
 
   /** Reads up to the length of the buffer. */
@@ -118,6 +141,33 @@ export class SystemCalls {
     return count < 0 ? this.#failure() : count;
   }
 
+  /** Reads a datagram into {@link joined}; {@link peer} has where it comes from. */
+  receiveDatagram(descriptor: number): number {
+    this.#prepareMessage(ADDRESS_SIZE, this.#joinedAt, this.joined.length);
+    const length = this.#c.recvmsg(descriptor, this.#messageAt, 0);
+    return length < 0 ? this.#failure() : length;
+  }
+
+  /** @param to in the form of the system; undefined: it is connected */
+  sendDatagram(descriptor: number, bytes: Uint8Array, to: Uint8Array | undefined): number {
+    if (to !== undefined) this.#address.set(to);
+    this.#prepareMessage(to?.length ?? 0, bytes.length === 0 ? this.#joinedAt : this.ffi.getRawPointer(bytes), bytes.length);
+    const sent = this.#c.sendmsg(descriptor, this.#messageAt, NO_SIGNAL);
+    return sent < 0 ? this.#failure() : sent;
+  }
+
+  #prepareMessage(nameLength: number, bytesAt: bigint, length: number): void {
+    const message = this.#message;
+    message.writeUInt32LE(nameLength, NAME_LENGTH);
+    message.writeBigUInt64LE(bytesAt, IOVEC);
+    message.writeUInt32LE(length, IOVEC_LENGTH);
+  }
+
+  /** Of a socket that was opened elsewhere: its calls do not wait. */
+  unblock(descriptor: number): void {
+    this.#c.fcntl(descriptor, SET_FLAGS, NON_BLOCKING);
+  }
+
   /** {@link peer} has the address. */
   accept(descriptor: number): number {
     this.#word.writeInt32LE(ADDRESS_SIZE, 0);
@@ -125,7 +175,7 @@ export class SystemCalls {
     return accepted < 0 ? this.#failure() : accepted;
   }
 
-  /** Of the connection that was accepted last. */
+  /** Of the connection that was accepted, or the datagram that was received, last. */
   get peer(): SocketAddress {
     return readAddress(this.#address);
   }
@@ -142,8 +192,8 @@ export class SystemCalls {
     return this.#c.getpeername(descriptor, this.#addressAt, this.#wordAt) < 0 ? undefined : readAddress(this.#address);
   }
 
-  openSocket(family: SocketFamily): number {
-    const descriptor = this.#c.socket(family, STREAM | NON_BLOCKING | CLOSE_ON_EXEC, 0);
+  openSocket(family: SocketFamily, kind: SocketKind): number {
+    const descriptor = this.#c.socket(family, kind | NON_BLOCKING | CLOSE_ON_EXEC, 0);
     return descriptor < 0 ? this.#failure() : descriptor;
   }
 

@@ -3,12 +3,14 @@ import { experimentalBuiltin } from '../../../config/experimental-builtin.js';
 import type { ReadMemory } from '../../read-memory.js';
 import type { Connection, ConnectingUser } from '../connection.js';
 import { rejectedConnection } from '../node/socket-events.js';
+import type { DatagramOptions, DatagramReceiver, Datagrams } from '../datagrams.js';
 import type { OpenDescriptors } from '../open-descriptors.js';
 import type { ListenPlace, ListeningSocket, ListeningUser } from '../listening.js';
 import type { Target, Transport } from '../transport.js';
 import { addressBytes, pathBytes } from './addresses.js';
-import { callError, Errno, Level, SystemCalls, TcpOption } from './calls.js';
+import { callError, Errno, Level, SocketKind, SystemCalls, TcpOption } from './calls.js';
 import { EpollConnection } from './epoll-connection.js';
+import { EpollDatagrams } from './epoll-datagrams.js';
 import { EpollListening } from './epoll-listening.js';
 import { SocketFamily } from './socket-family.js';
 import { EpollLoop } from './loop.js';
@@ -44,6 +46,10 @@ export class EpollTransport implements Transport {
     return place.secure ? this.other.listen(place, user) : EpollListening.open(this.loop, place, user);
   }
 
+  datagrams(address: string, receiver: DatagramReceiver, options?: DatagramOptions): Datagrams {
+    return new EpollDatagrams(this.loop, address, receiver, options);
+  }
+
   connect(target: Target, memory: ReadMemory, user: ConnectingUser): Connection {
     const { calls } = this.loop;
     const isUnix = 'path' in target;
@@ -53,7 +59,7 @@ export class EpollTransport implements Transport {
     if (address === undefined || hasUnknownSource) return this.other.connect(target, memory, user);
     const place = isUnix ? { address: target.path } : { address: target.host, port: target.port };
     const family = isUnix ? SocketFamily.Unix : address.length === 16 ? SocketFamily.IPv4 : SocketFamily.IPv6;
-    const descriptor = calls.openSocket(family);
+    const descriptor = calls.openSocket(family, SocketKind.Stream);
     if (descriptor < 0) return rejectedConnection(callError(descriptor, 'connect', place), user);
     if (!isUnix) calls.setOption(descriptor, Level.Tcp, TcpOption.NoDelay, 1);
     const bound = source === undefined ? 0 : calls.bind(descriptor, source, !isUnix && target.localPort !== undefined);

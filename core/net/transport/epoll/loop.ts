@@ -1,7 +1,8 @@
 import dgram from 'node:dgram';
 import { datagramHandle } from '../node/datagram-handle.js';
 import type { OpenDescriptors } from '../open-descriptors.js';
-import { callError, type SystemCalls } from './calls.js';
+import { callError, SocketKind, type SystemCalls } from './calls.js';
+import { SocketFamily } from './socket-family.js';
 
 /** Events that epoll reports (epoll_ctl(2)). */
 export const enum Ready {
@@ -28,6 +29,9 @@ const MOST = 256;
 const IS_PACKED = process.arch === 'x64';
 const WORDS = IS_PACKED ? 3 : 4;
 const DATA = IS_PACKED ? 1 : 2;
+
+/** Generation in the test of the form. */
+const SAMPLE = 0x1234567;
 
 /** Its used parts. */
 interface DatagramInside {
@@ -64,6 +68,7 @@ export class EpollLoop {
     try {
       this.#socket.bind({ address: '127.0.0.1', port: 0, exclusive: true });
       this.#epoll = this.#takeNumber();
+      this.#test();
       this.#socket.unref();
     } catch (error) {
       this.#socket.close();
@@ -123,6 +128,19 @@ export class EpollLoop {
     this.#change[DATA] = descriptor;
     this.#change[DATA + 1] = generation;
     return this.calls.control(this.#epoll, operation, descriptor, this.#changeBytes);
+  }
+
+  /** An event has the form that is expected: a socket that is not connected is reported at once. @throws Error if not */
+  #test(): void {
+    const { calls } = this;
+    const descriptor = calls.openSocket(SocketFamily.IPv4, SocketKind.Stream);
+    if (descriptor < 0) throw callError(descriptor, 'socket');
+    const error = this.#control(ADD, descriptor, Ready.Write, SAMPLE);
+    const count = error < 0 ? error : calls.wait(this.#epoll, this.#eventsAt, MOST);
+    calls.close(descriptor);
+    const [events = 0] = this.#events;
+    const isRight = count === 1 && (events & Ready.HangUp) !== 0 && this.#events[DATA] === descriptor && this.#events[DATA + 1] === SAMPLE;
+    if (!isRight) throw new Error('epoll reports events in another form');
   }
 
   #takeNumber(): number {

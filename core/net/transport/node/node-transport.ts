@@ -1,8 +1,10 @@
 import net from 'node:net';
 import type { ReadMemory } from '../../read-memory.js';
 import type { Connection, ConnectingUser } from '../connection.js';
+import type { DatagramOptions, DatagramReceiver, Datagrams } from '../datagrams.js';
 import type { ListenPlace, ListeningSocket, ListeningUser } from '../listening.js';
 import type { Target, Transport } from '../transport.js';
+import { NodeDatagrams } from './datagrams.js';
 import { NodeListening } from './node-listening.js';
 import { follow } from './socket-events.js';
 
@@ -12,6 +14,10 @@ export class NodeTransport implements Transport {
 
   listen(place: ListenPlace, user: ListeningUser): Promise<ListeningSocket> {
     return NodeListening.open(place, user);
+  }
+
+  datagrams(address: string, receiver: DatagramReceiver, options?: DatagramOptions): Datagrams {
+    return new NodeDatagrams(address, receiver, options);
   }
 
   connect(target: Target, memory: ReadMemory, user: ConnectingUser): Connection {
