@@ -158,7 +158,7 @@ test('names of a list are resolved, again and again; parameters are those of the
   const found = async () => (await node.members()).filter(({ parent }) => parent !== undefined);
   await served(node, '/', [1]);
   const [kept] = await found();
-  t.like(kept, { server: first, weight: 2, max_conns: 5, max_fails: 7, fail_timeout: '90s' });
+  t.like(kept, { server: first, weight: 2, max_conns: 50, max_fails: 7, fail_timeout: '90s' });
   const request = 'GET / HTTP/1.0\r\n\r\n';
   await waitFor('the server of the stream', async () => (await exchange(t, node.srv.port('raw'), request)).endsWith('server 1'));
 
@@ -169,8 +169,8 @@ test('names of a list are resolved, again and again; parameters are those of the
   dns.a('one.test', ['127.0.0.1'], 1);
   await waitFor('the address to go', async () => (await found()).length === 1);
 
-  write(node, [`late.test${portOf(first)}`, { server: second, max_conns: 3 }]);
-  await waitFor('the second server', async () => (await found()).some((member) => member.max_conns === 3));
+  write(node, [`late.test${portOf(first)}`, { server: second, max_conns: 30 }]);
+  await waitFor('the second server', async () => (await found()).some((member) => member.max_conns === 30));
   t.is((await found())[0]?.id, kept?.id, 'while a name was never looked up, its address may be any one of before');
   dns.heal('late.test');
   dns.a('late.test', [], 1);
@@ -180,9 +180,9 @@ test('names of a list are resolved, again and again; parameters are those of the
     for (let n = 0; n < 8; n++) if ((await node.web()).body !== 'server 2') return false;
     return true;
   });
-  t.like(await found(), [{ server: second, max_conns: 3, fail_timeout: '10s' }]);
-  write(node, [{ server: second, max_conns: 4 }]);
-  await waitFor('other parameters', async () => (await found())[0]?.max_conns === 4);
+  t.like(await found(), [{ server: second, max_conns: 30, fail_timeout: '10s' }]);
+  write(node, [{ server: second, max_conns: 40 }]);
+  await waitFor('other parameters', async () => (await found())[0]?.max_conns === 40);
 });
 
 test('a start without the list has the servers of the last one', async (t) => {
