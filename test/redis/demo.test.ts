@@ -20,7 +20,9 @@ testRedis('redis-server: the demo of three nodes shows what it says, and leaves 
     /GET \/color at a: red, GET \/color at b: red, GET \/color at c: red/,
     /GET \/to\/shop at a: hello, GET \/to\/shop at b: hello, GET \/to\/shop at c: hello/,
     /above the rate at c: 429 without the cookie, with it 200/,
-    /Redis is killed[^]*"blue"}: 503[^]*POST \/api\/v1\/dyn_ups at b .*: 503\n.*GET \/color at a: green, GET \/color at b: green/,
+    /so is Redis[^]*"yellow"}: 200\n.*GET \/color at a: yellow\n.*GET \/to\/last at a: hello/,
+    /Without Redis[^]*"blue"}: 503[^]*POST \/api\/v1\/dyn_ups at b .*: 503\n.*GET \/to\/shop at a: hello, GET \/to\/shop at b: hello/,
+    /started again[^]*GET \/color at a: yellow, GET \/color at b: yellow, GET \/color at c: yellow/,
     /GET \/color at a: blue, GET \/color at b: blue, GET \/color at c: blue/,
     /a in_sync at version \d+, b in_sync at version \d+, c in_sync at version \d+\n\nEverything has ended/,
   ])
