@@ -18,7 +18,7 @@ export class Attempts {
     f64[numberOf(record) + F.selected] = now;
     u32[words + W.active]!++;
     if (this.memory.order > Order.load && u32[words + W.active] === 1) this.memory.rotationOf(record).times.note(record, now);
-    if (this.#counts) u32[words + W.perWorker + this.worker]!++;
+    if (this.#counts()) u32[words + W.perWorker + this.worker]!++;
     if (u32[words + W.maxConns] !== 0 || this.memory.order !== Order.turns) this.memory.rotationOf(record).settle(record, now);
   }
 
@@ -67,12 +67,12 @@ export class Attempts {
     const { u32 } = memory.zone;
     const words = wordOf(record);
     if (u32[words + W.active] !== 0) u32[words + W.active]!--;
-    if (this.#counts && u32[words + W.perWorker + this.worker] !== 0) u32[words + W.perWorker + this.worker]!--;
+    if (this.#counts() && u32[words + W.perWorker + this.worker] !== 0) u32[words + W.perWorker + this.worker]!--;
     if (memory.order > Order.load) memory.rotationOf(record).times.note(record, now);
   }
 
   /** True if this thread has a place in the records. */
-  get #counts(): boolean {
+  #counts(): boolean {
     return this.worker >= 0 && this.worker < this.memory.workers;
   }
 

@@ -115,10 +115,10 @@ export class RequestQueue implements Timed {
 
   onDeadline(): void {
     this.serve();
-    if (!this.#isEmpty) this.timers?.arm(this, LOOK_EVERY);
+    if (!this.#isEmpty()) this.timers?.arm(this, LOOK_EVERY);
   }
 
-  get #isEmpty(): boolean {
+  #isEmpty(): boolean {
     return this.#first === undefined && this.#retrying.size === 0;
   }
 
@@ -155,7 +155,7 @@ export class RequestQueue implements Timed {
     void woken.then(() => {
       this.#listening = false;
       this.clock.refresh();
-      if (!this.#isEmpty) this.#listen();
+      if (!this.#isEmpty()) this.#listen();
       this.serve();
     });
   }

@@ -47,10 +47,10 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
     this.#attempts = new Attempts(memory, options.worker);
     this.#members = new MemberSet(name, this, options.owner);
     this.#slots = this.#members.slots;
-    this.checks = this.#isMaster
+    this.checks = this.#isMaster()
       ? new MemberChecks(this, (...failure) => options.onCheckerError?.(...failure), options.earlierHealth)
       : undefined;
-    this.#states = new MemberStates(this, options.watch, this.#isMaster);
+    this.#states = new MemberStates(this, options.watch, this.#isMaster());
     const { keepalive, checks } = this;
     const parts = { members: this.#members, choosers: this.#choosers, states: this.#states, keepalive, checks };
     this.updates = new UpstreamUpdates(this, parts, options);
@@ -92,15 +92,15 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
 
   /** State for choosing members for a request; undefined: not needed before one of them has failed. */
   choiceFor(request: HttpRequest): Choice | undefined {
-    return this.#choosesBySubject ? new Choice(request) : undefined;
+    return this.#choosesBySubject() ? new Choice(request) : undefined;
   }
 
   /** As {@link choiceFor}. */
   choiceForSession(session: StreamSession): Choice | undefined {
-    return this.#choosesBySubject ? new Choice(undefined, session) : undefined;
+    return this.#choosesBySubject() ? new Choice(undefined, session) : undefined;
   }
 
-  get #choosesBySubject(): boolean {
+  #choosesBySubject(): boolean {
     return this.#choosers.balancer !== undefined || this.#choosers.bindings !== undefined;
   }
 
@@ -274,7 +274,7 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
     this.#lastPick = this.options.clock.now + GRACE;
     this.keepalive.close();
     this.checks?.stop();
-    if (this.#isMaster) for (const peer of this.peers) this.options.watch?.removed(peer, this);
+    if (this.#isMaster()) for (const peer of this.peers) this.options.watch?.removed(peer, this);
   }
 
   /** Gives the memory of a retired upstream back. False if a request may still need it. By the owner. @param name it was made under */
@@ -297,7 +297,7 @@ export class Upstream implements ClaimableUpstream, PeerHome, QueuedUpstream {
   }
 
   /** Carries no traffic, and makes the changes that all threads see. */
-  get #isMaster(): boolean {
+  #isMaster(): boolean {
     return this.options.worker < 0;
   }
 

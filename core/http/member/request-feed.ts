@@ -61,7 +61,7 @@ export class RequestFeed implements BodyReader, BodyOwner {
     const { body } = request;
     const own = this.route.plan.body;
     if (own !== undefined) this.#kept.push(Buffer.from(own.of(request), 'latin1'), false);
-    else if (body !== undefined && this.#hasBody) {
+    else if (body !== undefined && this.#hasBody()) {
       this.#stored = body.stored;
       // Its client may leave before everything is sent.
       this.#stored?.share();
@@ -88,9 +88,9 @@ export class RequestFeed implements BodyReader, BodyOwner {
     const whole = store !== undefined && store.length <= WITH_HEAD ? store.whole : undefined;
     const body = whole !== undefined ? [whole] : this.#kept.isEmpty ? NOTHING : this.#kept.pieces();
     const ends = this.complete && (store === undefined || whole !== undefined);
-    const trailers = ends ? this.#trailers : '';
+    const trailers = ends ? this.#trailers() : '';
     const { settings } = this.route.plan;
-    const head = { request, method, target, fields, length: this.#length, mayHaveTrailers: this.#mayHaveTrailers, settings };
+    const head = { request, method, target, fields, length: this.#length(), mayHaveTrailers: this.#mayHaveTrailers(), settings };
     stream.start(head, body, ends && trailers === '');
     // Its protocol may have failed.
     if (this.#stream === stream && trailers !== '') stream.end(trailers);
@@ -128,7 +128,7 @@ export class RequestFeed implements BodyReader, BodyOwner {
   }
 
   onBodySent(stream: MemberStream, isLast: boolean): void {
-    if (isLast) stream.end(this.#trailers);
+    if (isLast) stream.end(this.#trailers());
     if (this.#stream === stream) this.exchange.requestMoved(stream);
   }
 
@@ -155,25 +155,25 @@ export class RequestFeed implements BodyReader, BodyOwner {
     this.#kept.clear();
   }
 
-  get #hasBody(): boolean {
+  #hasBody(): boolean {
     const { body } = this.request;
     return body !== undefined && !body.isDiscarded && this.route.plan.passBody;
   }
 
-  get #passesTrailers(): boolean {
+  #passesTrailers(): boolean {
     const { passTrailers, passFields, body } = this.route.plan;
-    return passTrailers === true && passFields && body === undefined && this.#hasBody;
+    return passTrailers === true && passFields && body === undefined && this.#hasBody();
   }
 
   /** Field lines for the member, once the body is complete. */
-  get #trailers(): string {
+  #trailers(): string {
     const trailers = this.request.body?.trailers ?? '';
-    return trailers === '' || !this.#passesTrailers ? '' : sentTrailers(trailers, this.route, this.request);
+    return trailers === '' || !this.#passesTrailers() ? '' : sentTrailers(trailers, this.route, this.request);
   }
 
-  get #mayHaveTrailers(): boolean {
-    if (!this.#passesTrailers) return false;
-    return this.complete ? this.#trailers !== '' : this.request.header('trailer') !== undefined;
+  #mayHaveTrailers(): boolean {
+    if (!this.#passesTrailers()) return false;
+    return this.complete ? this.#trailers() !== '' : this.request.header('trailer') !== undefined;
   }
 
   #sendStored(store: BodyStore, stream: MemberStream): void {
@@ -183,11 +183,11 @@ export class RequestFeed implements BodyReader, BodyOwner {
   }
 
   /** Of the body, as far as it is known. */
-  get #length(): number {
+  #length(): number {
     const { request } = this;
     if (this.#stored !== undefined) return this.#stored.store.length;
     if (this.route.plan.body !== undefined) return this.#kept.length;
-    if (!this.#hasBody) return request.contentLength === 0 ? 0 : NO_BODY;
+    if (!this.#hasBody()) return request.contentLength === 0 ? 0 : NO_BODY;
     if (this.complete && this.replayable) return this.#kept.length;
     return request.contentLength >= 0 ? request.contentLength : LENGTH_UNKNOWN;
   }
@@ -204,7 +204,7 @@ export class RequestFeed implements BodyReader, BodyOwner {
   }
 
   #finish(stream: MemberStream): void {
-    stream.end(this.#trailers);
+    stream.end(this.#trailers());
     if (this.#stream === stream) this.exchange.requestMoved(stream);
   }
 }

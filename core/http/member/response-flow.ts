@@ -75,9 +75,9 @@ export class ResponseFlow implements Timed {
   #adjust(): void {
     // The stores of the response may still be at work.
     if (this.#isOver) return;
-    if (this.#isClientSlow) this.#buffer();
+    if (this.#isClientSlow()) this.#buffer();
     const wait = this.#timeToWait();
-    const isFull = this.#isClientBehind || this.source.isCopyFull;
+    const isFull = this.#isClientBehind() || this.source.isCopyFull;
     if (isFull || wait > 0) this.#pause(wait);
     else if (this.#pausedAt > 0) this.#resume();
   }
@@ -97,7 +97,7 @@ export class ResponseFlow implements Timed {
       stream.unlimit();
     }
     if (wait > 0) timers.arm(this, wait);
-    else if (this.#isClientBehind && !this.#isBuffered && this.source.buffers) timers.arm(this, Math.max(this.#patience, 1));
+    else if (this.#isClientBehind() && !this.#isBuffered && this.source.buffers) timers.arm(this, Math.max(this.#patience(), 1));
     if (!request.finished && request.stream.isBehind) request.stream.watchSending(request);
   }
 
@@ -112,17 +112,17 @@ export class ResponseFlow implements Timed {
   }
 
   /** The response waits for its client, or for its filters. Its stores may go on without them. */
-  get #isClientBehind(): boolean {
+  #isClientBehind(): boolean {
     return !this.request.finished && isResponseBehind(this.request);
   }
 
-  get #isClientSlow(): boolean {
+  #isClientSlow(): boolean {
     const { stream, finished } = this.request;
-    return this.source.buffers && !this.#isBuffered && !finished && stream.isBehind && this.#patience <= 0;
+    return this.source.buffers && !this.#isBuffered && !finished && stream.isBehind && this.#patience() <= 0;
   }
 
   /** Milliseconds for which the client may still let the member wait. */
-  get #patience(): number {
+  #patience(): number {
     const { clock } = this.request.context;
     const waited = this.#waited + (this.#pausedAt > 0 ? clock.now - this.#pausedAt : 0);
     return PATIENCE + this.#received / FAST - waited;

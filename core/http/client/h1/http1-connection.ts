@@ -72,7 +72,7 @@ export class Http1Connection implements Timed, IdleClient, ConnectionUser {
     this.#stream = new Http1Stream(this);
     this.#openedAt = context.clock.now;
     this.#sendTimeout = listener.names.defaultServer.fallback.settings.sendTimeout;
-    this.#wait(Waiting.Head, this.#headTimeout);
+    this.#wait(Waiting.Head, this.#headTimeout());
     context.idleClients.add(this);
   }
 
@@ -85,7 +85,7 @@ export class Http1Connection implements Timed, IdleClient, ConnectionUser {
     return this.request?.startTime ?? Infinity;
   }
 
-  get #headTimeout(): number {
+  #headTimeout(): number {
     const { clientHeaderTimeout } = this.listener.names.defaultServer.settings;
     return this.listener.draining ? Math.min(clientHeaderTimeout, this.listener.drainingTime) : clientHeaderTimeout;
   }
@@ -202,7 +202,7 @@ export class Http1Connection implements Timed, IdleClient, ConnectionUser {
     this.#isLastWaiting = true;
     this.watchSending(request);
     // Else `drain` follows.
-    if (!socket.writableNeedDrain) socket.write(EMPTY, this.#onLastSent);
+    if (!socket.writableNeedDrain) socket.write(EMPTY, this.#onLastSent());
     return true;
   }
 
@@ -216,7 +216,7 @@ export class Http1Connection implements Timed, IdleClient, ConnectionUser {
   }
 
   /** For the few connections whose clients are slow. */
-  get #onLastSent(): () => void {
+  #onLastSent(): () => void {
     return (this.#lastSent ??= () => this.#sentLast());
   }
 
@@ -251,7 +251,7 @@ export class Http1Connection implements Timed, IdleClient, ConnectionUser {
    */
   drain(): void {
     if (this.isIdle && this.listener.draining) {
-      if (this.client.requests === 0) this.#wait(Waiting.Head, this.#headTimeout);
+      if (this.client.requests === 0) this.#wait(Waiting.Head, this.#headTimeout());
       else this.#wait(Waiting.KeepAlive, Math.min(this.#keepaliveTimeout, this.listener.drainingTime));
     } else if (this.isIdle) this.#end();
     else if (this.request !== undefined && !this.request.headSent) this.request.keepAlive = false;

@@ -55,7 +55,7 @@ export class EpollLoop {
   readonly #events = new Int32Array(new ArrayBuffer(4 * WORDS * MOST));
   readonly #eventsAt: bigint;
   readonly #change = new Int32Array(new ArrayBuffer(4 * WORDS));
-  readonly #changeBytes = new Uint8Array(this.#change.buffer);
+  readonly #changeAt: bigint;
 
   /** @throws Error where the system, or this Node.js, is otherwise */
   constructor(
@@ -64,6 +64,7 @@ export class EpollLoop {
     readonly open: OpenDescriptors,
   ) {
     this.#eventsAt = calls.pointer(new Uint8Array(this.#events.buffer));
+    this.#changeAt = calls.pointer(new Uint8Array(this.#change.buffer));
     this.#socket = dgram.createSocket({ type: 'udp4', lookup: (address, _, found) => found(null, address, 4) });
     try {
       this.#socket.bind({ address: '127.0.0.1', port: 0, exclusive: true });
@@ -127,7 +128,7 @@ export class EpollLoop {
     this.#change[0] = events;
     this.#change[DATA] = descriptor;
     this.#change[DATA + 1] = generation;
-    return this.calls.control(this.#epoll, operation, descriptor, this.#changeBytes);
+    return this.calls.control(this.#epoll, operation, descriptor, this.#changeAt);
   }
 
   /** An event has the form that is expected: a socket that is not connected is reported at once. @throws Error if not */
