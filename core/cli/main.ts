@@ -7,7 +7,7 @@ import { Console } from './console.js';
 import { OptionError, parseOptions, type Options } from './options.js';
 import { pathsOf, type Paths } from './paths.js';
 import { isSubcommand, parseSubcommand, type SubcommandName } from './subcommands.js';
-import { usage, versionText } from './usage.js';
+import { buildText, usage, versionText } from './usage.js';
 
 /** Runs the command line. Resolves when the command has done its work; for a server that is when it runs. */
 export default async function main(args: readonly string[]): Promise<void> {
@@ -20,7 +20,11 @@ export default async function main(args: readonly string[]): Promise<void> {
   const options = understood(() => parseOptions(args));
   if (!options) return;
   const installation = findInstallation();
-  if (options.version) process.stderr.write(versionText(installation, options.build));
+  if (options.version) process.stderr.write(versionText(installation));
+  if (options.build) {
+    const { possibleMethods } = await import('../net/transport/transports.js');
+    process.stderr.write(buildText(installation, possibleMethods()));
+  }
   if (options.help) process.stderr.write(usage(installation));
   if (options.version && !options.test) return;
 

@@ -38,10 +38,13 @@ Commands:
 `;
 }
 
-/** The text of `-v`, and of `-V` with `build`. */
-export function versionText(installation: Installation, build: boolean): string {
-  const version = `srv version: srv/${installation.version}\n`;
-  if (!build) return version;
+/** The text of `-v`. */
+export function versionText(installation: Installation): string {
+  return `srv version: srv/${installation.version}\n`;
+}
+
+/** Text that `-V` adds. @param methods see `possibleMethods` */
+export function buildText(installation: Installation, methods: string): string {
   const { node, openssl, v8 } = process.versions;
-  return `${version}running on Node.js ${node} (V8 ${v8})\nbuilt with OpenSSL ${openssl}\nTLS SNI support enabled\nconfigure arguments: --prefix=${installation.root}\n`;
+  return `running on Node.js ${node} (V8 ${v8})\nbuilt with OpenSSL ${openssl}\nTLS SNI support enabled\nevent methods: ${methods}\nconfigure arguments: --prefix=${installation.root}\n`;
 }

@@ -19,6 +19,7 @@ import { LogFiles } from '../contract/log-files.js';
 import { Statistics } from '../contract/statistics.js';
 import { Tunnels } from '../contract/tunnel.js';
 import { Upstreams } from '../contract/upstreams.js';
+import { EventMethod } from '../contract/event-method.js';
 import { Events } from '../contract/events.js';
 import { Explainer } from '../contract/explain.js';
 import { HttpExplainer } from '../http/explain/explainer.js';
@@ -210,6 +211,7 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
   services.provide(Upstreams, upstreams);
   services.provide(Exchanges, exchanges);
   services.provide(SessionRelays, relays);
+  services.provide(EventMethod, context.transports);
   services.provide(ControlPlaneGuard, context.controlListeners);
   services.provide(Tunnels, new HttpTunnels(exchanges));
   services.provide(HostNames, new RequestHostNames(new SystemHostNames(clock)));

@@ -5,6 +5,7 @@ import { ClientConnections } from '../contract/client-connections.js';
 import { Cluster } from '../contract/cluster.js';
 import { ControlPlaneGuard } from '../contract/control-plane-guard.js';
 import { DataPlane } from '../contract/data-plane.js';
+import { EventMethod } from '../contract/event-method.js';
 import { EventLog, Events } from '../contract/events.js';
 import { Exchanges, Requests } from '../contract/exchanges.js';
 import { Explainer } from '../contract/explain.js';
@@ -40,6 +41,7 @@ export const SERVICE_TOKENS: ReadonlySet<unknown> = new Set<unknown>([
   ControlPlaneGuard,
   DataPlane,
   EventLog,
+  EventMethod,
   Events,
   Exchanges,
   Explainer,

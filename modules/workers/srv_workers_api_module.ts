@@ -43,6 +43,12 @@ const view = {
             }),
             connections: Type.Object({ active: count, reading: count, writing: count, accepted: count }),
             requests: count,
+            events: Type.Optional(
+              Type.Object({
+                method: Type.String({ description: 'How it uses sockets, `epoll` or `node`: the directive `use`.' }),
+                stale: Type.Integer({ minimum: 0, description: 'Events of closed sockets, which were dropped.' }),
+              }),
+            ),
             ...Object.fromEntries(Object.entries(vitals).map(([name, schema]) => [name, Type.Optional(schema)])),
           }),
         ),

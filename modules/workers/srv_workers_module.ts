@@ -1,5 +1,6 @@
 import { Channels } from '../../core/contract/channels.js';
 import { action, ApiError, moreTime, type ActionContext } from '../../core/contract/control.js';
+import { EventMethod } from '../../core/contract/event-method.js';
 import { coreModule, type Lifecycle } from '../../core/contract/manifest.js';
 import { ServerInfo } from '../../core/contract/server-info.js';
 import { ServerStatus } from '../../core/contract/server-status.js';
@@ -20,7 +21,9 @@ interface ProfileParams {
 }
 
 type Question = { readonly kind: 'vitals' } | { readonly kind: 'profile'; readonly seconds: number };
-type Reply = Vitals | string;
+/** Of a worker. */
+type State = Vitals & Pick<WorkerView, 'events'>;
+type Reply = State | string;
 
 /** The state of the worker threads: delay of the event loop, collections, memory, connections; CPU profiles of them. */
 @coreModule({ name: 'srv_workers_module', api: '1.2', plane: 'data' })
@@ -36,9 +39,10 @@ export class Workers implements Lifecycle {
     private readonly status: ServerStatus,
     private readonly statistics: Statistics,
     private readonly tasks: Tasks,
+    private readonly eventMethod: EventMethod,
   ) {
     this.#questions = new WorkerQuestions<Question, Reply>(channels, info.worker, (question) =>
-      question.kind === 'vitals' ? this.#vitals.read() : cpuProfile(question.seconds, tasks.signal),
+      question.kind === 'vitals' ? this.#state() : cpuProfile(question.seconds, tasks.signal),
     );
   }
 
@@ -65,7 +69,7 @@ export class Workers implements Lifecycle {
     return {
       process: own,
       main: this.#vitals.read(),
-      workers: workers.map(({ index, place }) => this.#viewOf(index, place, replies.get(index) as Vitals | undefined)),
+      workers: workers.map(({ index, place }) => this.#viewOf(index, place, replies.get(index) as State | undefined)),
     };
   }
 
@@ -87,8 +91,13 @@ export class Workers implements Lifecycle {
     }
   }
 
-  #viewOf(worker: number, place: number, vitals: Vitals | undefined): WorkerView {
+  #state(): State {
+    const { method, staleEvents } = this.eventMethod;
+    return { ...this.#vitals.read(), events: { method, stale: staleEvents } };
+  }
+
+  #viewOf(worker: number, place: number, state: State | undefined): WorkerView {
     const { active, reading, writing, accepted, requests } = this.statistics.ofWorker(place);
-    return { worker, responding: vitals !== undefined, connections: { active, reading, writing, accepted }, requests, ...vitals };
+    return { worker, responding: state !== undefined, connections: { active, reading, writing, accepted }, requests, ...state };
   }
 }

@@ -15,12 +15,21 @@ export interface ProcessView {
   readonly reloads: number;
 }
 
+/** How a worker uses sockets. */
+export interface EventsView {
+  /** `epoll` or `node`: of connections to come. */
+  readonly method: string;
+  /** Dropped events of numbers that had been given to another socket. */
+  readonly stale: number;
+}
+
 export interface WorkerView extends Partial<Vitals> {
   readonly worker: number;
   /** False: it has not replied within half a second. */
   readonly responding: boolean;
   readonly connections: { readonly active: number; readonly reading: number; readonly writing: number; readonly accepted: number };
   readonly requests: number;
+  readonly events?: EventsView;
 }
 
 export interface WorkersView {

@@ -44,6 +44,9 @@ const shared = sharedBy((scope) => {
   });
 });
 
+const hasEpoll = process.platform === 'linux' && process.versions.node.startsWith('26.');
+const USED_METHOD = hasEpoll && process.env['SRV_TEST_USE'] !== 'node' ? 'epoll' : 'node';
+
 interface Thread {
   readonly loop_delay: Readonly<Record<'mean' | 'p50' | 'p99' | 'max', number>>;
   readonly utilization: number;
@@ -53,7 +56,12 @@ interface Thread {
 interface View {
   readonly process: { readonly pid: number; readonly rss: number; readonly descriptors: { readonly open: number; readonly limit: number } };
   readonly main: Thread;
-  readonly workers: readonly (Thread & { readonly worker: number; readonly responding: boolean; readonly requests: number })[];
+  readonly workers: readonly (Thread & {
+    readonly worker: number;
+    readonly responding: boolean;
+    readonly requests: number;
+    readonly events: unknown;
+  })[];
 }
 
 test.serial('the state of the process, its main thread and its workers', async (t) => {
@@ -69,6 +77,7 @@ test.serial('the state of the process, its main thread and its workers', async (
   const [worker] = view.workers;
   t.like(worker, { worker: 0, responding: true });
   t.true(worker!.requests >= 2);
+  t.deepEqual(worker!.events, { method: USED_METHOD, stale: 0 });
   t.true(worker!.loop_delay.p50 < worker!.loop_delay.max);
   t.true(worker!.utilization > 0 && worker!.utilization <= 1);
   for (const { memory, gc } of [worker!, view.main]) {
@@ -122,7 +131,7 @@ test.serial('a CPU profile names the functions that were busy; the file is its o
   t.true(samples.length > 50);
   t.is(await srvctl(['profile', file, '--seconds', '1']), 2);
   t.is(await srvctl(['workers']), 0);
-  t.regex(printed.join(''), /THREAD +ACTIVE +REQUESTS.*\nmain .*\n0 .*ok\n$/);
+  t.regex(printed.join(''), /THREAD +EVENTS +ACTIVE +REQUESTS.*\nmain .*\n0 +(?:epoll|node) .*ok\n$/);
   const missing = await node.call('POST', '/workers/7/profile?seconds=1');
   t.deepEqual([missing.status, errorOf(missing).code], [404, 'WorkerNotFound']);
   t.true(existsSync(file));

@@ -6,6 +6,7 @@ const MIB = 1024 ** 2;
 
 const TABLE = table([
   { title: 'THREAD', field: 'thread' },
+  { title: 'EVENTS', text: (row) => valueText((row['events'] as Row | undefined)?.['method']) },
   { title: 'ACTIVE', text: (row) => valueText((row['connections'] as Row | undefined)?.['active']) },
   { title: 'REQUESTS', field: 'requests' },
   { title: 'BUSY', text: (row) => (row['utilization'] === undefined ? '' : `${Math.round(Number(row['utilization']) * 100)}%`) },
@@ -37,7 +38,7 @@ interface View {
 export const WORKERS: readonly Command[] = [
   {
     words: 'workers',
-    about: 'show the worker threads: delay of the event loop, collections, memory, connections',
+    about: 'show the worker threads: event method, delay of the event loop, collections, memory, connections',
     call: () => ({ method: 'GET', path: '/v1/workers' }),
     show: (response) => {
       const { process: own, main, workers } = response as View;

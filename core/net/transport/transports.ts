@@ -1,11 +1,12 @@
+import type { EventMethod } from '../../contract/event-method.js';
 import type { Log } from '../../contract/log.js';
 import { EpollTransport } from './epoll/epoll-transport.js';
 import { NodeTransport } from './node/node-transport.js';
-import type { OpenDescriptors } from './open-descriptors.js';
+import { OpenDescriptors } from './open-descriptors.js';
 import type { Transport } from './transport.js';
 
 /** The transports of one thread: one of them makes the connections to come, and those of another one that was chosen before live on. */
-export class Transports {
+export class Transports implements EventMethod {
   current: Transport;
   readonly #node = new NodeTransport();
   /** A text: it is not possible. */
@@ -17,6 +18,14 @@ export class Transports {
     private readonly open: OpenDescriptors,
   ) {
     this.current = this.#node;
+  }
+
+  get method(): string {
+    return this.current.name;
+  }
+
+  get staleEvents(): number {
+    return this.#epoll instanceof EpollTransport ? this.#epoll.staleEvents : 0;
   }
 
   /** @param method of the directive `use`; undefined: epoll where it is possible */
@@ -36,4 +45,10 @@ export class Transports {
     if (method === 'epoll' && typeof this.#epoll === 'string') this.log.write('warn', `"use epoll" is not possible here: ${this.#epoll}`);
     this.log.write('notice', `using the "${name}" event method`);
   }
+}
+
+/** The methods that `use` may name here, for people. */
+export function possibleMethods(): string {
+  const epoll = EpollTransport.open(new NodeTransport(), new OpenDescriptors());
+  return typeof epoll === 'string' ? `node (epoll is not possible: ${epoll})` : 'epoll (default), node';
 }

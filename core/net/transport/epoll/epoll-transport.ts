@@ -42,6 +42,10 @@ export class EpollTransport implements Transport {
     }
   }
 
+  get staleEvents(): number {
+    return this.loop.stale;
+  }
+
   async listen(place: ListenPlace, user: ListeningUser): Promise<ListeningSocket> {
     return place.secure ? this.other.listen(place, user) : EpollListening.open(this.loop, place, user);
   }
