@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { access, mkdir, readdir, rm, stat, statfs } from 'node:fs/promises';
+import { access, mkdir, opendir, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Log } from '../../core/contract/log.js';
@@ -19,7 +19,10 @@ const SETTLED = 60_000;
 /** Milliseconds after which files are removed although there are purges again and again. */
 const LONGEST_PURGE = 600_000;
 
-/** Takes the files of a cache into its index, and removes the excessive and the unused ones. In one worker. */
+/** Names of a folder that are read at a time: one may have a million. */
+const NAMES = 256;
+
+/** Takes the files of a cache into its index, and removes the excessive and the unused ones. In the main thread, which no request waits for. */
 export class CacheManager {
   constructor(
     private readonly zone: CacheZone,
@@ -32,6 +35,7 @@ export class CacheManager {
     try {
       await mkdir(path, { recursive: true, mode: 0o700 });
       await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
+      await this.zone.disk.look(path);
     } catch (error) {
       this.log.write(
         'crit',
@@ -57,10 +61,10 @@ export class CacheManager {
 
   /** Calls `found` for the files of stored responses, and removes abandoned ones. */
   async #visit(folder: string, levels: number, pace: Pace, found: (name: string, path: string) => Promise<void>): Promise<void> {
-    for (const name of await readdir(folder)) {
+    for await (const { name } of await opendir(folder, { bufferSize: NAMES })) {
       const path = join(folder, name);
       if (levels > 0) {
-        if (/^[0-9a-f]{1,2}$/.test(name)) await this.#visit(path, levels - 1, pace, found);
+        if (/^[0-9a-f]{1,2}$/.test(name)) await this.#visit(path, levels - 1, pace, found).catch(ifMissing);
       } else if (NAME.test(name)) await found(name, path);
       else if (ASIDE.test(name)) await this.#removeAbandoned(path);
       await pace.step();
@@ -85,7 +89,7 @@ export class CacheManager {
       this.log.write('crit', `cache "${this.zone.name}" cannot be purged (${systemErrorText(error)})`);
       return;
     }
-    purges.finish(number);
+    await purges.finish(number);
   }
 
   async #loadFile(name: string, path: string): Promise<void> {
@@ -96,6 +100,11 @@ export class CacheManager {
   async #removeAbandoned(path: string): Promise<void> {
     const facts = await stat(path).catch(() => undefined);
     if (facts !== undefined && Date.now() - facts.mtimeMs > ABANDONED) await rm(path, { force: true });
+  }
+
+  /** A look at the file system, which must be repeated every minute. A folder that is missing is on none. */
+  look(): Promise<void> {
+    return this.zone.disk.look(this.zone.path.path).catch(() => undefined);
   }
 
   /** Removes what is too old, and what is too much (`inactive`, `max_size`, `min_free`), the response used longest ago first. */
@@ -127,6 +136,11 @@ export class CacheManager {
     const { bavail, bsize } = await statfs(path).catch(() => ({ bavail: Infinity, bsize: 1 }));
     return least - bavail * bsize;
   }
+}
+
+/** A folder that was removed meanwhile has nothing any more. @throws what else an error is */
+function ifMissing(error: unknown): void {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
 }
 
 /** Pauses after so many files, or so much time. */

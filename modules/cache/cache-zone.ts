@@ -6,6 +6,7 @@ import { systemErrorText } from '../../core/contract/system-error.js';
 import type { Holds, RecordFields, Records, Zones } from '../../core/contract/zones.js';
 import { ARRIVAL_RECORDS, Arrivals, type SeenArrival } from './arrivals.js';
 import { ArrivingFile, type ArrivingFetch } from './arriving-file.js';
+import { CacheDisk } from './cache-disk.js';
 import type { CacheFigures } from './cache-figures.js';
 import { HeadMemory } from './head-memory.js';
 import { KeptEntries, type KeptEntry } from './kept-entries.js';
@@ -15,13 +16,12 @@ import { encodeHead, EntryFile, expired, FIRST_READ, rewriteHead, type StoredHea
 import type { Verdict } from './purge-list.js';
 import { EntryWriter, type LiveEntry } from './entry-writing.js';
 import type { ZonePurges } from './purges.js';
-import { WaitBudget } from './wait-budget.js';
 
 const FIELDS = ['bytes', 'used', 'uses', 'updating', 'purged', 'variants', 'stamp', 'fetched'] as const;
 type Field = (typeof FIELDS)[number];
 /** The index about a name. */
 export type IndexRecord = RecordFields<Field>;
-const TOTALS = ['stored', 'loaded', 'turn'] as const;
+const TOTALS = ['stored', 'loaded', 'turn', 'local'] as const;
 /** The one record of the totals. */
 const ALL = 'all';
 
@@ -59,8 +59,8 @@ export class CacheZone {
   readonly arrivals: Arrivals;
   /** Undefined: none are. */
   readonly kept: KeptEntries | undefined = undefined;
-  readonly #waits = new WaitBudget();
-  readonly #writer = new EntryWriter(this.#waits);
+  readonly disk: CacheDisk;
+  readonly #writer: EntryWriter;
   readonly digests = new RecentDigests();
   readonly #heads = new HeadMemory();
   #isLoaded = false;
@@ -80,6 +80,8 @@ export class CacheZone {
     this.#index = zones.records(zone, { fields: FIELDS, evicted: (name, { bytes }) => this.#forgotten(name, bytes) });
     this.#totals = zones.records(zone, { fields: TOTALS, evict: false, expected: 1 });
     this.holds = zones.holds(zone, FETCHES);
+    this.disk = new CacheDisk(this.#totals, ALL, this.holds);
+    this.#writer = new EntryWriter(this.disk, (text) => log.write('crit', `cache "${this.name}": ${text}`));
     this.arrivals = new Arrivals(zones.records(zone, { ...ARRIVAL_RECORDS, expected: FETCHES }), this.holds, () => this.#nextTurn());
   }
 
@@ -150,15 +152,15 @@ export class CacheZone {
 
   /**
    * Opens the response stored with a name. Undefined: there is none, or it is that of another key, or was purged; it is stale if it was purged softly.
-   * A promise only if the file is large, was not used for a while, or the disk is slow.
+   * A promise only if the file is large, was not used for a while, or the disk is slow or not a local one.
    * @param known from {@link use}
    * @throws (and rejects) Error of the system
    */
   open(name: string, key: string, known = this.#index.get(name)): EntryFile | undefined | Promise<EntryFile | undefined> {
     if (this.isLoaded && (known?.bytes ?? 0) === 0) return undefined;
     const path = filePath(this.path, name);
-    if (known !== undefined && known.bytes > 0 && known.bytes <= FIRST_READ && known.used > Date.now() - RECENT && !this.#waits.isSpent) {
-      const file = this.#waits.run(EntryFile.openNow, path, name, this.#heads);
+    if (known !== undefined && known.bytes > 0 && known.bytes <= FIRST_READ && known.used > Date.now() - RECENT && this.disk.mayRead) {
+      const file = this.disk.read(EntryFile.openNow, path, name, this.#heads);
       if (file !== 'damaged') return this.#judged(this.#opened(name, key, known, file));
     }
     return this.#openElsewhere(name, key, known, path);

@@ -4,8 +4,8 @@ import { copyFile, link, mkdir, open, rename, rm, stat, type FileHandle } from '
 import { basename, dirname, join } from 'node:path';
 import type { Arrival } from './arrivals.js';
 import { beginningOf, type Beginning } from './body-beginning.js';
+import type { CacheDisk } from './cache-disk.js';
 import { encodeHead, StoredFlag, type StoredHead } from './entry-file.js';
-import type { WaitBudget } from './wait-budget.js';
 
 /** A response that others read while it is stored. */
 export interface LiveEntry {
@@ -36,17 +36,22 @@ type Head = Omit<StoredHead, 'bodyLength'>;
 const SHORT = 16_384;
 /** Milliseconds that a short body has to become whole before others read what there is of it. */
 const READERS_WAIT = 5;
-/** Milliseconds after a write for which it is believed that the disk responds. */
-const RESPONDS = 1000;
+/** Short responses of one worker that wait for other threads at most: 4 MB of bodies. More are not stored. */
+const MOST_WAITING = 256;
 
 /** Stores responses. A worker writes short ones itself, as long as the disk responds in time; other threads write everything else. */
 export class EntryWriter {
-  /** End of the last write, on the clock of performance.now(). */
-  #responded = -Infinity;
+  #waiting = 0;
+  /** More would have to wait, and the log has it. */
+  #isLate = false;
 
-  constructor(private readonly waits: WaitBudget) {}
+  /** @param late logs that responses are not stored */
+  constructor(
+    private readonly disk: CacheDisk,
+    private readonly late: (text: string) => void,
+  ) {}
 
-  /** @returns false: it is not wanted @throws (rejects) Error of the system */
+  /** @returns false: it is not wanted, or too many wait for the disk @throws (rejects) Error of the system */
   async store(
     place: EntryFiles,
     head: Head,
@@ -59,17 +64,28 @@ export class EntryWriter {
       return this.#storeElsewhere(place, (file) => writeLong(file, place, head, begun, live), admission).finally(begun.end);
     if (!admission.isWanted()) return false;
     const bytes = Buffer.concat([encodeHead({ ...head, bodyLength: begun.length }), ...begun.pieces]);
-    const inode = this.#othersWait ? undefined : this.waits.run(storeNow, place, bytes);
-    if (inode === undefined) return this.#storeElsewhere(place, (file) => writeAll(file, bytes, 0), admission);
-    this.#responded = performance.now();
+    const inode = this.disk.write(storeNow, place, bytes);
+    if (inode === undefined) return this.#storeLater(place, bytes, admission);
+    this.disk.responded();
     if (admission.add(bytes.length)) return true;
     await takeBack(place, inode);
     return false;
   }
 
-  /** Other threads are to wait for the disk. */
-  get #othersWait(): boolean {
-    return this.waits.isSpent || performance.now() - this.#responded > RESPONDS;
+  async #storeLater(place: EntryFiles, bytes: Buffer, admission: EntryAdmission): Promise<boolean> {
+    if (this.#waiting >= MOST_WAITING) {
+      if (!this.#isLate)
+        this.late(`${MOST_WAITING} responses wait for the disk, which does not keep up: further ones are not stored meanwhile`);
+      this.#isLate = true;
+      return false;
+    }
+    this.#waiting++;
+    try {
+      return await this.#storeElsewhere(place, (file) => writeAll(file, bytes, 0), admission);
+    } finally {
+      this.#waiting--;
+      if (this.#waiting <= MOST_WAITING / 2) this.#isLate = false;
+    }
   }
 
   async #storeElsewhere(place: EntryFiles, write: (file: FileHandle) => Promise<number>, admission: EntryAdmission): Promise<boolean> {
@@ -87,7 +103,7 @@ export class EntryWriter {
       if (!admission.isWanted()) return false;
       const copied = await moveInto(place);
       isAside = copied !== undefined;
-      this.#responded = performance.now();
+      this.disk.responded();
       if (admission.add(bytes)) return true;
       await takeBack(place, copied ?? inode);
       return false;

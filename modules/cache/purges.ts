@@ -22,8 +22,12 @@ const LONGEST_WAIT = 5_000;
 type Lists = Map<string, PurgeList>;
 /** Either a purge, or the number up to which purges are done. */
 type Step = { readonly zone: string } & ({ readonly purge: Purge } | { readonly done: number });
-/** From a worker: a purge that a request asks for, or the end of a round through the files of a cache. */
-type Message = { readonly zone: string } & ({ readonly request: number; readonly prefix: string } | { readonly done: number });
+/** From a worker: a purge that a request asks for. */
+interface Message {
+  readonly zone: string;
+  readonly request: number;
+  readonly prefix: string;
+}
 /** Purges that workers have asked for, by their numbers there. */
 interface Result {
   readonly worker: number;
@@ -44,8 +48,8 @@ export interface ZonePurges {
   verdictOn(entry: Purgeable): Verdict;
   /** Number of the last purge of a key, of a prefix of it, or of everything; 0: there is none. */
   lastOf(key: string): number;
-  /** All purges up to a number are done. */
-  finish(number: number): void;
+  /** In the main thread: all purges up to a number are done. @throws (rejects) ApiError 503, 507: that cannot be kept */
+  finish(number: number): Promise<void>;
 }
 
 /** Purges of all caches. The main thread orders and keeps them; workers compare stored responses with them. */
@@ -114,7 +118,7 @@ export class Purges {
         const list = find();
         return list === undefined ? 0 : lastPurgeOf(list, key);
       },
-      finish: (number) => this.#lists?.tell({ zone, done: number }),
+      finish: (number) => this.#finish(zone, number),
     };
   }
 
@@ -152,14 +156,13 @@ export class Purges {
   }
 
   async #serve(message: Message, worker: number): Promise<void> {
-    const { zone } = message;
+    const { zone, request, prefix } = message;
     try {
-      if ('done' in message) return await this.#finish(zone, message.done);
-      await this.purge(zone, 'prefix', message.prefix, false);
-      await this.#results?.publish({ worker, request: message.request, isDone: true });
+      await this.purge(zone, 'prefix', prefix, false);
+      await this.#results?.publish({ worker, request, isDone: true });
     } catch (error) {
       this.log.write('error', `cache "${zone}" is not purged (${error instanceof Error ? error.message : String(error)})`);
-      if ('request' in message) await this.#results?.publish({ worker, request: message.request, isDone: false });
+      await this.#results?.publish({ worker, request, isDone: false });
     }
   }
 

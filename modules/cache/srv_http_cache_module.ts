@@ -211,24 +211,27 @@ export class HttpCache implements HttpModule {
     const figures = new CacheFigures(this.metrics.group(name, scope), name);
     const zone = new CacheZone(path, this.zones, this.info.path('proxy_temp'), this.log, this.#purges.of(name), figures);
     this.#zones.set(zone.name, zone);
-    if (this.info.role === 'master') scope.register({ commit: () => this.tasks.run(() => new CacheManager(zone, this.log).prepare()) });
-    if (this.info.role === 'worker' && this.info.worker === 0) this.#manage(zone);
+    if (this.info.role === 'master') scope.register({ commit: () => this.#manage(zone) });
     return zone;
   }
 
-  /** One worker does it for all. */
+  /** The main thread does it for all workers. */
   #manage(zone: CacheZone): void {
     const manager = new CacheManager(zone, this.log);
     const isCurrent = (): boolean => this.#zones.get(zone.name) === zone;
     this.tasks.run(async (signal) => {
+      await manager.prepare();
       if (!zone.isLoaded) await manager.load(signal);
     });
     const tidying = this.tasks.every(TIDY_EVERY, async (signal) => {
-      if (!isCurrent()) tidying.cancel();
-      else if (zone.isLoaded) {
-        await manager.tidy(signal);
-        await manager.sweep(signal);
+      if (!isCurrent()) {
+        tidying.cancel();
+        return;
       }
+      await manager.look();
+      if (!zone.isLoaded) return;
+      await manager.tidy(signal);
+      await manager.sweep(signal);
     });
   }
 }

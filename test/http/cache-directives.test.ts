@@ -159,4 +159,8 @@ test('manager and loader: inactive, max_size, min_free, and pauses after so many
   const second = await startSrv(t, conf, { prefix: first.prefix });
   await second.waitForLog(/cache "kept": 10 entries/);
   t.is((await get(second.port('web'), '/kept/5')).headers['x-cache'], 'HIT');
+  await second.stop();
+  const third = await startSrv(t, conf.replaceAll('loader_sleep=1ms', 'loader_sleep=1h'), { prefix: first.prefix });
+  for (let n = 0; n < 10; n++)
+    t.is((await get(third.port('web'), `/kept/${n}`)).headers['x-cache'], 'HIT', 'before the loader has come to it');
 });

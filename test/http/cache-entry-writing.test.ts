@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import test from 'ava';
+import { CacheDisk } from '../../modules/cache/cache-disk.js';
 import { EntryWriter } from '../../modules/cache/entry-writing.js';
-import { WaitBudget } from '../../modules/cache/wait-budget.js';
+import { FakeZones } from '../../testing/zones.js';
 
 const HEAD = {
   key: 'k',
@@ -29,7 +30,10 @@ for (const length of [10, 100_000])
   test(`a response of ${length} bytes that came too late is removed, and never the one that took its name`, async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'cache-'));
     t.teardown(() => rmSync(folder, { recursive: true }));
-    const writer = new EntryWriter(new WaitBudget());
+    const [zones, zone] = [new FakeZones(), { name: 'one', size: 65_536 }];
+    const disk = new CacheDisk(zones.records(zone, { fields: ['local'] }), 'all', zones.holds(zone));
+    await disk.look(folder);
+    const writer = new EntryWriter(disk, t.fail);
     const place = { path: join(folder, 'stored'), aside: join(folder, '.aside'), file: 'aside' };
     const store = (add: () => boolean): Promise<boolean> =>
       writer.store(place, HEAD, Readable.from([Buffer.alloc(length)]), undefined, { isWanted: () => true, add });

@@ -1,12 +1,15 @@
 /** A cache on a disk that does not respond for a while. */
 import test from 'ava';
-import { get } from '../harness/client.js';
+import { connectRaw, get } from '../harness/client.js';
 import { SlowDisk } from '../harness/slow-disk.js';
 import { startSrv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 import { cacheMember } from './cache-member.js';
 
 const SIZES = { '/small': 1000, '/large': 100_000 };
+
+/** More than may wait for the disk. */
+const MANY = 300;
 
 test('a disk that does not respond holds up the requests that need it, and no worker', async (t) => {
   const disk = SlowDisk.mount(t);
@@ -45,4 +48,21 @@ test('a disk that does not respond holds up the requests that need it, and no wo
     t.deepEqual([headers['x-cache'], Object.values(SIZES).includes(body.length)], ['HIT', true]);
   }
   await waitFor('the new one', async () => (await ask('/new0')).headers['x-cache'] === 'HIT');
+
+  // Right after good reads and writes.
+  disk.pause();
+  const recent = ask('/small');
+  try {
+    await waitFor('a request that waits for the disk', () => disk.waiting > 0, 10_000);
+    const flood = await connectRaw(t, srv.port('web'));
+    flood.send(Array.from({ length: MANY }, (_, i) => `GET /many${i} HTTP/1.1\r\nHost: a\r\n\r\n`).join(''));
+    await flood.receive(new RegExp(`GET /many${MANY - 1} `));
+    await srv.waitForLog(/cache "one": 256 responses wait for the disk, which does not keep up/);
+    t.is((await ask('/without')).status, 200);
+  } finally {
+    disk.resume();
+  }
+  t.is((await recent).headers['x-cache'], 'HIT');
+  await waitFor('stored responses', async () => (await ask('/many5')).headers['x-cache'] === 'HIT');
+  t.is(srv.log().match(/does not keep up/g)?.length, 1);
 });

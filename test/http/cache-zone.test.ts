@@ -27,7 +27,7 @@ const NO_PURGES: ZonePurges = {
   ready: () => undefined,
   verdictOn: () => 'valid',
   lastOf: () => 0,
-  finish: () => undefined,
+  finish: () => Promise.resolve(),
 };
 
 function createZone(path: CachePath, zones: FakeZones, log: FakeLog, purges = NO_PURGES): CacheZone {
@@ -80,10 +80,23 @@ const HEAD = {
 };
 const nameOf = (at: number): string => at.toString(16).padStart(32, '0');
 
-/** Stores so many responses, one second apart. `from`: without those before it. */
-async function fill({ zone }: Unit, count: number, { length = 1000, first = Date.now() - count * 1000, from = 0 } = {}): Promise<void> {
+/** Times in milliseconds. */
+interface Filling {
+  /** Bytes of a body. */
+  readonly length: number;
+  /** Date of the first one, and the time between two. */
+  readonly first: number;
+  readonly step: number;
+  /** Without those before it. */
+  readonly from: number;
+}
+
+/** Stores so many responses, one second apart. */
+async function fill({ zone }: Unit, count: number, more: Partial<Filling> = {}): Promise<void> {
+  const { length = 1000, step = 1000, from = 0 } = more;
+  const { first = Date.now() - count * step } = more;
   for (let at = from; at < count; at++) {
-    const head = { ...HEAD, key: `k${at}`, date: first + at * 1000, head: 'HTTP/1.1 200 \r\n\r\n' };
+    const head = { ...HEAD, key: `k${at}`, date: first + at * step, head: 'HTTP/1.1 200 \r\n\r\n' };
     await zone.write(
       nameOf(at),
       zone.beginFetch(),
@@ -162,8 +175,8 @@ test('what is above max_size is removed, the response used longest ago first', a
 });
 
 test('what was not used for the time of inactive is removed', async (t) => {
-  const at = unit(t, { inactive: 5500 });
-  await fill(at, 10);
+  const at = unit(t, { inactive: 5500 * 60 });
+  await fill(at, 10, { step: 60_000 });
   await at.manager.tidy(SIGNAL);
   t.is(at.zone.entries, 5);
 });
@@ -189,6 +202,7 @@ test('an entry of another key with the same name is none', async (t) => {
 
 test('a small response is opened at once, a large one in another thread', async (t) => {
   const at = unit(t);
+  await at.manager.prepare();
   await fill(at, 1);
   const small = at.zone.open(nameOf(0), 'k0');
   t.false(small instanceof Promise);
@@ -203,6 +217,7 @@ test('a small response is opened at once, a large one in another thread', async 
 
 test('a short response is written at once where the disk responds, a long one and the first in other threads', async (t) => {
   const at = unit(t);
+  await at.manager.prepare();
   /** True if it has arrived before the worker does anything else. */
   const isAtOnce = async (number: number, length: number): Promise<boolean> => {
     const before = at.zone.size;
@@ -217,6 +232,7 @@ test('a short response is written at once where the disk responds, a long one an
   // The last digit of a name is its folder.
   t.false(await isAtOnce(2, 1000), 'its folder is missing');
   t.true(await isAtOnce(18, 1000));
+  t.true(at.zone.disk.write(() => at.zone.disk.write(() => true)) === undefined, 'one worker at a time');
   t.false(await isAtOnce(34, 20_000));
   const file = await at.zone.open(nameOf(17), 'k17');
   t.is(file?.length, 1000);
@@ -226,6 +242,7 @@ test('a short response is written at once where the disk responds, a long one an
 
 test('a head that is another one now is decoded again', async (t) => {
   const at = unit(t);
+  await at.manager.prepare();
   await fill(at, 1);
   const headNow = async (): Promise<StoredHead | undefined> => {
     const file = await at.zone.open(nameOf(0), 'k0');
@@ -294,6 +311,7 @@ test('files of what was purged are removed in the background, and then the purge
     finish: (number) => {
       finished.push(number);
       forgetPurges(list, number);
+      return Promise.resolve();
     },
   };
   const at = unit(t, {}, purges);
