@@ -181,7 +181,7 @@ export class CacheZone {
 
   /** Undefined: it is that of another key. */
   #opened(name: string, key: string, known: IndexRecord | undefined, file: EntryFile | undefined): EntryFile | undefined {
-    if (file === undefined) this.#removed(name);
+    if (file === undefined) this.#missing(name, known?.stamp ?? 0);
     else this.#found(name, file);
     const whole = this.kept && file?.whole;
     if (whole !== undefined && known !== undefined) this.kept?.offer(name, whole, () => this.#index.get(name)?.stamp === known.stamp);
@@ -420,6 +420,23 @@ export class CacheZone {
   #removed(name: string): void {
     const bytes = this.#index.get(name)?.bytes ?? 0;
     if (this.#index.delete(name) && bytes > 0) this.#totals.add(ALL, 'stored', -bytes);
+    this.kept?.drop(name);
+  }
+
+  /** There is no file. What is known of fetches and purges stays. @param stamp of the index before the look: another one has a file that came later */
+  #missing(name: string, stamp: number): void {
+    let before = 0;
+    this.#index.update(
+      name,
+      (fields) => {
+        before = fields.stamp === stamp ? fields.bytes : 0;
+        if (before > 0) fields.bytes = 0;
+        return before > 0;
+      },
+      undefined,
+    );
+    if (before === 0) return;
+    this.#totals.add(ALL, 'stored', -before);
     this.kept?.drop(name);
   }
 

@@ -8,8 +8,8 @@ export interface CacheMember {
   readonly backend: HttpBackend;
   /** Requests that it got for a path. */
   count(path: string): number;
-  /** It responds with this status to everything. 0: as the arguments say. */
-  failsWith: number;
+  /** Paths that it responds to with a 500. */
+  readonly failing: Set<string>;
 }
 
 /**
@@ -31,9 +31,13 @@ export async function cacheMember(scope: Scope): Promise<CacheMember> {
       appendFields(response, searchParams);
       response.write(text.slice(0, 1));
       numbers.once(`${pathname} ${until}`, () => response.end(text.slice(1)));
-    } else setTimeout(() => respond(request, response, searchParams, member.failsWith, text), Number(searchParams.get('delay') ?? 0));
+    } else
+      setTimeout(
+        () => respond(request, response, searchParams, member.failing.has(pathname), text),
+        Number(searchParams.get('delay') ?? 0),
+      );
   });
-  const member: CacheMember = { backend, failsWith: 0, count: (path) => counts.get(path) ?? 0 };
+  const member: CacheMember = { backend, failing: new Set(), count: (path) => counts.get(path) ?? 0 };
   return member;
 }
 
@@ -44,7 +48,7 @@ function appendFields(response: ServerResponse, args: URLSearchParams): void {
   }
 }
 
-function respond(request: IncomingMessage, response: ServerResponse, args: URLSearchParams, failsWith: number, text: string): void {
+function respond(request: IncomingMessage, response: ServerResponse, args: URLSearchParams, fails: boolean, text: string): void {
   appendFields(response, args);
   const tag = args.get('tag');
   if (tag !== null) response.setHeader('ETag', `"${tag}"`);
@@ -54,6 +58,6 @@ function respond(request: IncomingMessage, response: ServerResponse, args: URLSe
     response.writeHead(200, { 'Content-Length': body.length }).write(body.slice(0, body.length / 2), () => response.destroy());
     return;
   }
-  if (tag !== null && failsWith === 0 && request.headers['if-none-match'] === `"${tag}"`) response.writeHead(304).end();
-  else response.writeHead(failsWith === 0 ? Number(args.get('status') ?? 200) : failsWith).end(body);
+  if (tag !== null && !fails && request.headers['if-none-match'] === `"${tag}"`) response.writeHead(304).end();
+  else response.writeHead(fails ? 500 : Number(args.get('status') ?? 200)).end(body);
 }

@@ -194,6 +194,19 @@ test('the loader finds stored responses, and leaves other files out', async (t) 
   t.deepEqual([again.entries, again.size], [10, at.zone.size]);
 });
 
+test('a response that is stored while its file is looked for stays in the index', async (t) => {
+  const at = unit(t);
+  await at.manager.prepare();
+  await fill(at, 1);
+  const looked = at.zone.open(nameOf(16), 'k16');
+  // The folder is looked at in another thread, which finds nothing.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+  await fill(at, 17, { from: 16 });
+  (await looked)?.close();
+  at.zone.loaded();
+  t.true(await has(at.zone, 16));
+});
+
 test('an entry of another key with the same name is none', async (t) => {
   const at = unit(t);
   await fill(at, 1);

@@ -152,9 +152,9 @@ test('stale responses take the place of failures, and say so', async (t) => {
   const { until, member } = await start();
   const path = '/stale?f=Cache-Control:max-age%3D1';
   await until('HIT', path);
-  member.failsWith = 500;
+  member.failing.add('/stale');
   const { status, body } = await until('STALE', path);
-  member.failsWith = 0;
+  member.failing.delete('/stale');
   t.deepEqual([status, body.slice(0, 10)], [200, 'GET /stale']);
   await until('EXPIRED', path);
 });
@@ -163,12 +163,11 @@ test('without permission a failure is the response', async (t) => {
   const { ask, until, member } = await start();
   const path = '/none/failing?f=Cache-Control:max-age%3D1';
   await until('HIT', path);
-  member.failsWith = 500;
+  member.failing.add('/none/failing');
   const { headers } = await waitFor('the failure', async () => {
     const response = await ask(path);
     return response.status === 500 ? response : undefined;
   });
-  member.failsWith = 0;
   t.is(headers['x-cache'], 'EXPIRED');
 });
 
@@ -272,7 +271,8 @@ test('the cache may depend on the request', async (t) => {
 });
 
 test('nothing is left beside the stored responses', async (t) => {
-  const { srv } = await start();
+  const { srv, until } = await start();
+  await until('HIT', '/beside');
   await waitFor('no file aside', () => !readdirSync(srv.path('cache'), { recursive: true }).some((name) => String(name).includes('/.')));
   t.pass();
 });
