@@ -11,7 +11,7 @@ import {
 } from '../contract/key-value.js';
 import { isDeepStrictEqual } from 'node:util';
 import { ChosenLog } from './chosen-log.js';
-import { LogAway, LogConflict, type Appended, type CommitLog, type LogVersion, type Snapshot } from './commit-log.js';
+import { EntryNotKept, LogAway, LogConflict, type Appended, type CommitLog, type LogVersion, type Snapshot } from './commit-log.js';
 import { KeyValueSpace } from './key-value-space.js';
 import { PairWatches } from './pair-watches.js';
 import type { Log } from '../contract/log.js';
@@ -317,9 +317,8 @@ export class MasterKeyValue extends KeyValue implements Replicated {
       const entry = make();
       if (entry === undefined) return;
       const keep = ([number = 0]: readonly number[], appended?: Appended<PairEntry>): void => {
-        this.#keepBefore(appended);
         // In turn, so that workers get the changes in their order; the next write does not wait for them.
-        published = this.#publish(this.#keep(entry, number, appended?.mark));
+        published = this.#publish(this.#keepOwn(entry, number, appended));
         published.catch(() => undefined);
       };
       await this.#log.append([{ node, at: Date.now(), content: () => entry }], this.#version, keep);
@@ -337,8 +336,16 @@ export class MasterKeyValue extends KeyValue implements Replicated {
     await this.#unsaved.saved();
   }
 
-  #keepBefore(appended: Appended<PairEntry> | undefined): void {
-    for (const { number, content, mark, at } of appended?.before ?? []) void this.#published(() => this.#keep(content, number, mark, at));
+  /** @param before called when the entries of other nodes are kept that this one follows @throws EntryNotKept when the log has it, but this node has not */
+  #keepOwn(entry: PairEntry, number: number, appended: Appended<PairEntry> | undefined, before?: () => void): PairChange {
+    try {
+      for (const { number: earlier, content, mark, at } of appended?.before ?? [])
+        void this.#published(() => this.#keep(content, earlier, mark, at));
+      before?.();
+      return this.#keep(entry, number, appended?.mark);
+    } catch (error) {
+      throw this.#log.isShared ? new EntryNotKept((error as Error).message) : error;
+    }
   }
 
   /** Writes of this node that the log does not have. @returns false: other nodes write the same pairs */
@@ -346,9 +353,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
     while (this.#local.size > 0) {
       const { entry, replaced, keys, lost } = this.#local.merge(this.#open());
       const keep = ([number = 0]: readonly number[], appended?: Appended<PairEntry>): void => {
-        this.#keepBefore(appended);
-        this.#local.release(keys);
-        void this.#published(() => this.#keep(entry, number, appended?.mark));
+        void this.#published(() => this.#keepOwn(entry, number, appended, () => this.#local.release(keys)));
       };
       const node = this.options.nodeName();
       try {

@@ -50,7 +50,7 @@ return {'ok', redis.call('XRANGE', KEYS[2], (base + 1) .. '-1', '+', 'COUNT', AR
 /**
  * Makes changes, all or none. KEYS: config, changes, news. ARGV: format, epoch, number and mark of the last known change, latest time by the clock of
  * Redis, node, its time, then mark and content of each change.
- * @returns `ok`, the number of the last one, how many and how many bytes follow the snapshot; `conflict`: another change follows the known one; `late`; or
+ * @returns `ok`, the number of the last one, no changes between, how many and how many bytes follow the snapshot; `conflict`: another change follows the known one; `late`; or
  * as {@link LOOK}
  */
 export const APPEND = script(`${CHECK}
@@ -65,7 +65,7 @@ for at = 8, #ARGV, 2 do
 end
 redis.call('HSET', KEYS[1], 'version', version, 'mark', ARGV[#ARGV - 1], 'bytes', bytes)
 redis.call('XADD', KEYS[3], 'MAXLEN', '~', 10, '*', 'v', version)
-return {'ok', version, version - tonumber(meta[6]), bytes}
+return {'ok', version, {}, version - tonumber(meta[6]), bytes}
 `);
 
 /**
@@ -90,13 +90,14 @@ ${LATEST_OFFER}
 if not isLatest(KEYS[5], tonumber(ARGV[2]), tonumber(ARGV[3])) then return {'later'} end
 local epoch = math.max(tonumber(redis.call('TIME')[1]), (tonumber(ARGV[7]) or 0) + 1)
 local place = string.format('%.0f %s %s', epoch, ARGV[4], ARGV[5])
+-- These fail without the right, before anything is replaced.
+redis.call('XADD', KEYS[3], 'MAXLEN', '~', 10, '*', 'v', ARGV[4])
+redis.call('PERSIST', KEYS[6])
 redis.call('RENAME', KEYS[6], KEYS[4])
-redis.call('PERSIST', KEYS[4])
 redis.call('HSET', KEYS[4], 'place', place)
 redis.call('DEL', KEYS[2], KEYS[5])
-redis.call('HSET', KEYS[1], 'format', ARGV[1], 'epoch', epoch, 'version', ARGV[4], 'mark', ARGV[5], 'bytes', 0, 'snapshot', ARGV[4])
 redis.call('XADD', KEYS[2], ARGV[4] .. '-1', 'n', ARGV[6], 'a', 0, 'm', ARGV[5], 'c', '')
-redis.call('XADD', KEYS[3], 'MAXLEN', '~', 10, '*', 'v', ARGV[4])
+redis.call('HSET', KEYS[1], 'format', ARGV[1], 'epoch', epoch, 'version', ARGV[4], 'mark', ARGV[5], 'bytes', 0, 'snapshot', ARGV[4])
 return {'ok', tostring(epoch)}
 `);
 
@@ -110,10 +111,10 @@ if meta[2] ~= ARGV[2] or version < base or tonumber(meta[6]) >= base or markOf(b
   redis.call('DEL', KEYS[6])
   return {'old'}
 end
+redis.call('PERSIST', KEYS[6])
 redis.call('RENAME', KEYS[6], KEYS[4])
-redis.call('PERSIST', KEYS[4])
 redis.call('HSET', KEYS[4], 'place', ARGV[2] .. ' ' .. ARGV[3] .. ' ' .. ARGV[4])
 redis.call('HSET', KEYS[1], 'snapshot', ARGV[3], 'bytes', 0)
-redis.call('XTRIM', KEYS[2], 'MINID', math.max(1, base - ${SPARE}) .. '-1')
+redis.pcall('XTRIM', KEYS[2], 'MINID', math.max(1, base - ${SPARE}) .. '-1')
 return {'ok'}
 `);

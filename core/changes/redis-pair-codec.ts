@@ -1,7 +1,7 @@
-import type { RedisEntry } from '../contract/redis.js';
 import type { LogEntry } from './commit-log.js';
 import type { PairData } from './key-value-copy.js';
 import type { PairEntry } from './key-value.js';
+import { markOf, numberOf, type RawEntry } from './redis-sequence.js';
 
 /** A change as it is in Redis: lifetimes in place of times, since clocks differ. Milliseconds; 0: it never expires. */
 interface SentEntry {
@@ -10,9 +10,6 @@ interface SentEntry {
   /** Keys that were written before, and how long ago. */
   readonly ages?: readonly (readonly [key: string, ms: number])[];
 }
-
-/** The form that Redis gives an entry of a stream in a script. */
-export type RawEntry = readonly [id: string, fields: readonly string[]];
 
 export function sentEntry({ set, deleted, times }: PairEntry): string {
   const now = Date.now();
@@ -30,16 +27,16 @@ export function sentEntry({ set, deleted, times }: PairEntry): string {
 }
 
 /** @param clockOffset milliseconds that the clock of Redis is ahead */
-export function logEntry({ id, fields }: RedisEntry, clockOffset: number): LogEntry<PairEntry> {
-  const [, node = '', , at = '0', , mark = '0', , , , content = ''] = fields;
+export function logEntry(raw: RawEntry, clockOffset: number): LogEntry<PairEntry> {
+  const [, [, node = '', , at = '0', , , , , , content = '']] = raw;
   const { set, deleted, ages } = JSON.parse(content) as SentEntry;
   const time = Number(at) - clockOffset;
   const pairs = set.map(({ key, value, ttl }) => ({ key, value, expires: ttl === 0 ? 0 : time + ttl }));
   return {
-    number: Number.parseInt(id, 10),
+    number: numberOf(raw),
     node,
     at: time,
-    mark: Number(mark),
+    mark: Number(markOf(raw)),
     content: { set: pairs, deleted, ...(ages && { times: new Map(ages.map(([key, ms]) => [key, time - ms])) }) },
   };
 }

@@ -37,26 +37,26 @@ end
 
 /**
  * Changes after one. KEYS: meta, pairs, changes. ARGV: format, epoch, number and mark of the last known change, most changes.
- * @returns `ok` and the changes; `snapshot`: some are not there any more; `lost`: Redis has lost the known change; `other`: it is of another log; `empty`;
+ * @returns `ok` and the changes; `snapshot`: some are not there any more; `lost`, version and mark: Redis has lost the known change; `other`: it is of another log; `empty`;
  * `foreign`: keys of another program; `format` and the other format
  */
 export const LOOK = script(`${CHECK_FORMAT}
 if meta[2] ~= ARGV[2] then return {'other'} end
-if version < base then return {'lost'} end
+if version < base then return {'lost', meta[3], meta[4]} end
 if version == base then
   if meta[4] == ARGV[4] then return {'ok', {}} end
-  return {'lost'}
+  return {'lost', meta[3], meta[4]}
 end
 local known = markOf(base)
 if not known then return {'snapshot'} end
-if known ~= ARGV[4] then return {'lost'} end
+if known ~= ARGV[4] then return {'lost', meta[3], meta[4]} end
 return {'ok', redis.call('XRANGE', KEYS[3], (base + 1) .. '-1', '+', 'COUNT', ARGV[5])}
 `);
 
 /**
- * Makes a change. KEYS as {@link LOOK}. ARGV: format, epoch, number and mark of the last known change, mark of the new one, node, latest time by the clock
- * of Redis, most changes and bytes that stay, 1 if no other change may be between, JSON, then key and version of each pair that must be as it is known.
- * @returns `ok`, its number and the changes between; `conflict`: other changes forbid it; `late`; or as {@link LOOK}
+ * Makes a change. KEYS as {@link LOOK}. ARGV: format, epoch, number and mark of the last known change, latest time by the clock of Redis, mark of the new
+ * one, node, most changes and bytes that stay, 1 if no other change may be between, JSON, then key and version of each pair that must be as it is known.
+ * @returns `ok`, its number, the changes between and two zeros; `conflict`: other changes forbid it; `late`; or as {@link LOOK}
  */
 export const APPEND = script(`${CHECK_FORMAT}
 if meta[2] ~= ARGV[2] or version < base or version - base > ${MOST_BEFORE} then return {'conflict'} end
@@ -70,7 +70,7 @@ else
 end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-if now > tonumber(ARGV[7]) then return {'late'} end
+if now > tonumber(ARGV[5]) then return {'late'} end
 for at = 12, #ARGV, 2 do
   local pair = redis.call('HGET', KEYS[2], ARGV[at])
   local found = pair and string.match(pair, '^%d+') or '0'
@@ -78,20 +78,22 @@ for at = 12, #ARGV, 2 do
 end
 version = version + 1
 local change = cjson.decode(ARGV[11])
+-- A missing right has to show before anything is written.
+if #change.deleted > 0 then redis.call('HDEL', KEYS[1], '') end
+local bytes = tonumber(meta[5]) + #ARGV[11]
+redis.call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[8], version .. '-1', 'n', ARGV[7], 'a', now, 'm', ARGV[6], 'b', bytes, 'c', ARGV[11])
+redis.call('HSET', KEYS[1], 'version', version, 'mark', ARGV[6], 'bytes', bytes)
 for _, pair in ipairs(change.set) do
   local expires = pair.ttl > 0 and string.format('%.0f', now + pair.ttl) or '0'
   redis.call('HSET', KEYS[2], pair.key, version .. ':' .. expires .. ':' .. pair.value)
 end
 for _, key in ipairs(change.deleted) do redis.call('HDEL', KEYS[2], key) end
-local bytes = tonumber(meta[5]) + #ARGV[11]
-redis.call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[8], version .. '-1', 'n', ARGV[6], 'a', now, 'm', ARGV[5], 'b', bytes, 'c', ARGV[11])
-redis.call('HSET', KEYS[1], 'version', version, 'mark', ARGV[5], 'bytes', bytes)
 local oldest = redis.call('XRANGE', KEYS[3], '-', '+', 'COUNT', 10)
 for _, entry in ipairs(oldest) do
   if bytes - tonumber(entry[2][8]) < tonumber(ARGV[9]) then break end
-  redis.call('XDEL', KEYS[3], entry[1])
+  redis.pcall('XDEL', KEYS[3], entry[1])
 end
-return {'ok', version, before}
+return {'ok', version, before, 0, 0}
 `);
 
 /**
@@ -109,10 +111,16 @@ if not isLatest(KEYS[4], tonumber(ARGV[5]), tonumber(ARGV[6])) then return {'lat
 local time = redis.call('TIME')
 redis.call('DEL', KEYS[4])
 if redis.call('EXISTS', KEYS[5]) == 1 then
+  redis.call('PERSIST', KEYS[5])
   redis.call('RENAME', KEYS[5], KEYS[2])
-  redis.call('PERSIST', KEYS[2])
+end
+local entry = {'n', ARGV[4], 'a', time[1] * 1000, 'm', ARGV[3], 'b', 0, 'c', '{"set":[],"deleted":[]}'}
+local added = redis.pcall('XADD', KEYS[3], ARGV[2] .. '-1', unpack(entry))
+if type(added) == 'table' and added.err then
+  -- Without the right to append, what is left must not look like the data of another program.
+  redis.call('DEL', KEYS[2])
+  return added
 end
 redis.call('HSET', KEYS[1], 'format', ARGV[1], 'epoch', time[1], 'version', ARGV[2], 'mark', ARGV[3], 'bytes', 0)
-redis.call('XADD', KEYS[3], ARGV[2] .. '-1', 'n', ARGV[4], 'a', time[1] * 1000, 'm', ARGV[3], 'b', 0, 'c', '{"set":[],"deleted":[]}')
 return {'ok'}
 `);

@@ -4,7 +4,7 @@ import { differences } from '../changes/file-digests.js';
 import type { LogVersion } from '../changes/commit-log.js';
 import type { NodeStatus } from '../changes/log-follower.js';
 import { forgetNode, hasApplied, publishNode, type KnownNode, type KnownNodes, type NodeRecord } from '../changes/node-records.js';
-import type { RedisChangeLog } from '../changes/redis-change-log.js';
+import type { RedisChanges } from '../changes/redis-changes.js';
 import {
   Cluster,
   notClustered,
@@ -51,7 +51,7 @@ export interface NodeClusterOptions {
 
 /** Parts of a cluster with one configuration. */
 interface Shared {
-  readonly changes: RedisChangeLog;
+  readonly changes: RedisChanges;
   readonly connection: RedisConnection;
   /** See {@link NodeRecord.id}. */
   readonly id: number;
@@ -151,8 +151,8 @@ export class NodeCluster extends Cluster {
     if (shared === undefined) throw notClustered();
     const { configuration } = this.options;
     const { version, entry = version.number } = configuration().node;
-    // Without a node that has it the last snapshot counts.
-    await shared.changes.wantSnapshot(entry, SNAPSHOT_MS);
+    // Without a node that has it the last snapshot counts; without Redis the resync says so.
+    await shared.changes.wantSnapshot(entry, SNAPSHOT_MS).catch(() => false);
     await configuration().resync();
     return configuration().node.version.number;
   }

@@ -4,8 +4,9 @@ import { MasterKeyValue } from '../changes/key-value.js';
 import type { ClusterChanges, RedisConnection } from '../contract/redis.js';
 import type { ChangeContent } from '../changes/change-content.js';
 import { ChosenLog } from '../changes/chosen-log.js';
-import { RedisChangeLog } from '../changes/redis-change-log.js';
-import { RedisPairLog } from '../changes/redis-pair-log.js';
+import { RedisChanges } from '../changes/redis-changes.js';
+import { RedisLog } from '../changes/redis-log.js';
+import { RedisPairs } from '../changes/redis-pairs.js';
 import { StoreLog } from '../changes/store-log.js';
 import type { StoreState } from '../changes/store-state.js';
 import type { TransactionOptions } from '../changes/transaction-options.js';
@@ -30,7 +31,7 @@ export interface Changes {
 }
 
 export function openChanges({ events, redis, cluster, ...options }: ChangesOptions): Changes {
-  const { store, log } = options;
+  const { store, log, nodeName } = options;
   const own = new StoreLog();
   const commitLog = new ChosenLog<ChangeContent, StoreState>(own);
   const transactions = new TransactionQueue({
@@ -46,14 +47,14 @@ export function openChanges({ events, redis, cluster, ...options }: ChangesOptio
   const keyValue = new MasterKeyValue({
     ...options,
     commitLog: own,
-    redisLog: ({ name, wait }) => new RedisPairLog({ connection: redis(name), nodeName: options.nodeName, log, wait }),
+    redisLog: ({ name, wait }) => new RedisLog({ sequence: new RedisPairs({ connection: redis(name), wait }), nodeName, log }),
     onNode: (status) => tellOfNode(events, log, 'key-value', status),
     onLost: (write) => tellOfLostWrite(events, log, write),
   });
   const share = (changes: () => ClusterChanges): void => {
-    const shared = new RedisChangeLog({ changes, nodeName: options.nodeName, log });
-    commitLog.choose(shared);
-    cluster.join({ changes: shared, connection: changes().connection, id: store.id });
+    const sequence = new RedisChanges({ changes, nodeName, log });
+    commitLog.choose(new RedisLog({ sequence, nodeName, log }));
+    cluster.join({ changes: sequence, connection: changes().connection, id: store.id });
   };
   return { transactions, history: new StoredHistory(store, transactions), keyValue, share };
 }

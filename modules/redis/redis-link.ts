@@ -115,7 +115,7 @@ export class RedisLink {
       const failure = failureOf(error as Error, this.settings);
       const { kind, message } = failure;
       // After a failover the address is another one; a late reply would be taken for that of a later command.
-      if (kind === 'lost' || /^(READONLY|MASTERDOWN|LOADING|NOAUTH)/.test(message)) this.reset(message);
+      if (kind === 'lost' || /\b(READONLY|MASTERDOWN|LOADING|NOAUTH)\b/.test(message)) this.reset(message);
       throw failure;
     }
   }
@@ -123,6 +123,8 @@ export class RedisLink {
   async #check(client: RedisClient): Promise<void> {
     try {
       const facts = await this.measure();
+      // Unlike TIME it is rejected by a server that still loads its data, and by a replica without its master.
+      await this.#send('PING', []);
       if (client !== this.#client) return;
       clearTimeout(this.#timer);
       this.#failures = 0;

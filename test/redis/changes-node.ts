@@ -1,5 +1,6 @@
 import type { ExecutionContext } from 'ava';
-import { RedisChangeLog } from '../../core/changes/redis-change-log.js';
+import { RedisChanges } from '../../core/changes/redis-changes.js';
+import { RedisLog } from '../../core/changes/redis-log.js';
 import type { NodeStatus } from '../../core/changes/log-follower.js';
 import type { SpecRegistry } from '../../core/config/registry.js';
 import { BlockConnection } from '../../modules/redis/redis-connection.js';
@@ -27,7 +28,7 @@ export class ChangesNode {
     readonly folder: string,
     readonly master: FakeMaster,
     readonly log: MemoryLog,
-    readonly changes: RedisChangeLog,
+    readonly changes: RedisChanges,
     readonly connection: BlockConnection,
     readonly statuses: readonly NodeStatus[],
   ) {}
@@ -37,10 +38,12 @@ export class ChangesNode {
     const { folder = tempFolder(t), config = CONFIG, secret, wait, settings, specs } = options;
     const connection = new BlockConnection('main');
     const log = new MemoryLog();
-    const changes = new RedisChangeLog({ changes: () => ({ connection, secret, wait }), nodeName: () => name, log });
+    const nodeName = (): string => name;
+    const changes = new RedisChanges({ changes: () => ({ connection, secret, wait }), nodeName, log });
+    const commitLog = new RedisLog({ sequence: changes, nodeName, log });
     const statuses: NodeStatus[] = [];
     const onNode = (status: NodeStatus): void => void statuses.push(status);
-    const master = await startMaster({ name, config, folder, commitLog: changes, onNode, ...(specs && { specs }) });
+    const master = await startMaster({ name, config, folder, commitLog, onNode, ...(specs && { specs }) });
     const node = new ChangesNode(name, folder, master, log, changes, connection, statuses);
     t.teardown(() => node.end());
     connection.open(redisSettings(port, settings), 'c');

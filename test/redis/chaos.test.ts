@@ -7,7 +7,7 @@ import type { ExecutionContext } from 'ava';
 import { FaultyProxy } from '../harness/faulty-proxy.js';
 import { RedisServer, testRedis } from '../harness/redis.js';
 import { waitFor } from '../harness/wait.js';
-import { browse, ClientRecord, write } from './chaos-clients.js';
+import { browse, ClientRecord, routeAt, write } from './chaos-clients.js';
 import { ChaosNode } from './chaos-node.js';
 import { historyFaults } from './histories.js';
 import { startSentinel } from './sentinel.js';
@@ -100,7 +100,8 @@ async function assertWhole(t: ExecutionContext, nodes: readonly ChaosNode[], rec
     record.rejected.filter((member) => members.has(member)),
     [],
   );
-  for (const [key, history] of record.counters) t.deepEqual(historyFaults(history, Number(pairs.get(key) ?? 0)), [], key);
+  for (const [key, history] of record.counters) t.deepEqual(historyFaults(history, pairs.get(key)), [], key);
+  t.deepEqual(historyFaults(record.routes, await routeAt(first)), []);
 }
 
 /** Faults one after the other, under load. */

@@ -104,7 +104,7 @@ testRedis('redis-server: a wrong password, a missing right and another protocol 
   await ready(right);
   await right.command('ACL', 'SETUSER', 'poor', 'on', '>poor-secret', '+get', '~*');
   await reasonOf(open(t, server.port, { user: 'poor', password: 'poor-secret' }), /no right in Redis \(ACL\): NOPERM .*'time'/);
-  await right.command('ACL', 'SETUSER', 'poor', '+time');
+  await right.command('ACL', 'SETUSER', 'poor', '+time', '+ping');
   const poor = open(t, server.port, { user: 'poor', password: 'poor-secret' });
   await ready(poor);
   t.regex((await t.throwsAsync(poor.command('SET', 'a', 'x-secret'))).message, /no right in Redis/);

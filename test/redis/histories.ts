@@ -1,31 +1,57 @@
 /** Calls of clients with their outcomes, and whether one order of all of them explains these. */
 
-/** An increment of a counter by compare-and-set. Times are milliseconds of one clock. */
-export interface Increment {
-  /** Value that it was to have. */
-  readonly value: number;
+/**
+ * A compare-and-set: replaces one state by another one, each of which only one call writes. Times are milliseconds of one clock.
+ */
+export interface Swap {
+  /** State that has to be there, as its caller has read it; undefined: none. */
+  readonly from: string | undefined;
+  /** State that it writes. */
+  readonly to: string;
   readonly began: number;
   readonly ended: number;
-  /** `unknown`: it may have been made. */
-  readonly outcome: 'made' | 'unknown';
+  /** `unknown`: it may have been made, and if so, at any time after it began. */
+  readonly outcome: 'made' | 'rejected' | 'unknown';
+  /** Shown with a fault. */
+  readonly response?: string;
 }
 
 /**
- * Faults of a history of one counter. In one order each made increment follows the one before it: no two have the same value, one that began after another one
- * had ended has a greater value, and every value up to the last one is of an increment that was made or may have been.
+ * Faults of a history of one key; none: it is linearizable. Each state is written once, so that there is only one order to look at: the calls that lead from
+ * the beginning to the last state, each from the state that the one before it has written. Every call that was made has to be in it, no call that was
+ * rejected may be, and none may come after one that began when it had ended.
+ * @param last state after all calls; undefined: none
  */
-export function historyFaults(history: readonly Increment[], last: number): string[] {
-  const made = history.filter(({ outcome }) => outcome === 'made').toSorted((a, b) => a.value - b.value);
-  const possible = new Set(history.map(({ value }) => value));
-  const faults: string[] = [];
-  let earliestEnd = Infinity;
-  for (const [at, { value, began, ended }] of made.toReversed().entries()) {
-    if (made.at(-at)?.value === value && at > 0) faults.push(`${value} was made twice`);
-    if (earliestEnd < began) faults.push(`${value} began after a greater one had ended`);
-    earliestEnd = Math.min(earliestEnd, ended);
+export function historyFaults(history: readonly Swap[], last: string | undefined): string[] {
+  const { order, faults } = orderOf(history, last);
+  const places = new Set(order);
+  for (const swap of order) if (swap.outcome === 'rejected') faults.push(`${shown(swap)} was rejected, but is made`);
+  for (const swap of history) if (swap.outcome === 'made' && !places.has(swap)) faults.push(`${shown(swap)} was made, but is lost`);
+  let latest: Swap | undefined;
+  for (const swap of order) {
+    if (latest !== undefined && swap.outcome === 'made' && swap.ended < latest.began)
+      faults.push(`${shown(swap)} had ended before ${shown(latest)} began, but comes after it`);
+    if (latest === undefined || swap.began > latest.began) latest = swap;
   }
-  for (let value = 1; value <= last; value++) if (!possible.has(value)) faults.push(`${value} is missing`);
-  const greatest = made.at(-1)?.value ?? 0;
-  if (greatest > last) faults.push(`${greatest} was made, but ${last} is the last one`);
   return faults;
 }
+
+/** The calls that lead to a state, the first one first. */
+function orderOf(history: readonly Swap[], last: string | undefined): { readonly order: readonly Swap[]; readonly faults: string[] } {
+  const writers = new Map<string, Swap>();
+  for (const swap of history) {
+    if (writers.has(swap.to)) throw new Error(`two calls write "${swap.to}"`);
+    writers.set(swap.to, swap);
+  }
+  const order: Swap[] = [];
+  for (let state = last; state !== undefined; ) {
+    const writer = writers.get(state);
+    if (writer === undefined) return { order: order.toReversed(), faults: [`"${state}" was written by no call`] };
+    writers.delete(state);
+    order.push(writer);
+    state = writer.from;
+  }
+  return { order: order.toReversed(), faults: [] };
+}
+
+const shown = ({ from = '', to, response }: Swap): string => `"${from}" → "${to}"${response === undefined ? '' : ` (${response})`}`;

@@ -2,7 +2,8 @@ import type { ExecutionContext } from 'ava';
 import { MasterKeyValue } from '../../core/changes/key-value.js';
 import type { LostWrite } from '../../core/changes/local-pairs.js';
 import type { NodeStatus } from '../../core/changes/log-follower.js';
-import { RedisPairLog } from '../../core/changes/redis-pair-log.js';
+import { RedisLog } from '../../core/changes/redis-log.js';
+import { RedisPairs } from '../../core/changes/redis-pairs.js';
 import { Staging } from '../../core/changes/staging.js';
 import { Store } from '../../core/changes/store.js';
 import { StoreLog } from '../../core/changes/store-log.js';
@@ -61,7 +62,8 @@ export class PairsNode {
       heapSize: () => Infinity,
       staging: new Staging(),
       commitLog: new StoreLog(),
-      redisLog: (redis) => new RedisPairLog({ connection: this.connection, nodeName: () => name, log: this.log, wait: redis.wait }),
+      redisLog: ({ wait }) =>
+        new RedisLog({ sequence: new RedisPairs({ connection: this.connection, wait }), nodeName: () => name, log: this.log }),
       nodeName: () => name,
       onNode: (status) => this.statuses.push(status),
       onLost: (write) => this.lost.push(write),

@@ -10,7 +10,8 @@ import { join as pathOf } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { MasterKeyValue } from '../../core/changes/key-value.js';
-import { RedisPairLog } from '../../core/changes/redis-pair-log.js';
+import { RedisLog } from '../../core/changes/redis-log.js';
+import { RedisPairs } from '../../core/changes/redis-pairs.js';
 import { Staging } from '../../core/changes/staging.js';
 import { StoreLog } from '../../core/changes/store-log.js';
 import { Store } from '../../core/changes/store.js';
@@ -42,7 +43,7 @@ function openPairs(name: string, port: number, folder: string): Pairs {
     heapSize: () => Infinity,
     staging: new Staging(),
     commitLog: new StoreLog(),
-    redisLog: ({ wait }) => new RedisPairLog({ connection, nodeName: () => name, log, wait }),
+    redisLog: ({ wait }) => new RedisLog({ sequence: new RedisPairs({ connection, wait }), nodeName: () => name, log }),
     nodeName: () => name,
   });
   const redis = { name: 'main', write: 'strict', wait: undefined } as const;
