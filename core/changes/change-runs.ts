@@ -7,6 +7,7 @@ import { LogConflict } from './commit-log.js';
 import type { Committer, PlannedVersion } from './committer.js';
 import { EarlierText } from './earlier-text.js';
 import type { StagedChange } from './staged-change.js';
+import { mayBeOutdated } from './log-follower.js';
 import type { Build, Staged, Stager } from './stager.js';
 import type { TransactionOptions } from './transaction-options.js';
 
@@ -17,7 +18,7 @@ type Waiting = WaitingChange<Build>;
 /** Result of a change as a part of its group. */
 type Outcome = { readonly staged: Staged; readonly planned: PlannedVersion } | { readonly error: unknown };
 
-export interface ChangeRunsOptions extends Pick<TransactionOptions, 'instance' | 'staging' | 'folders'> {
+export interface ChangeRunsOptions extends Pick<TransactionOptions, 'instance' | 'staging' | 'folders' | 'commitLog'> {
   readonly stager: Stager;
   readonly committer: Committer;
   /** Milliseconds that a small change may take in the workers. */
@@ -65,7 +66,7 @@ export class ChangeRuns {
     const [first, ...others] = group;
     if (first === undefined) return;
     if (others.length === 0) return this.alone(first.build, first.context).then(first.resolve, first.reject);
-    const { committer, stager, inOrder } = this.options;
+    const { committer, stager, inOrder, commitLog } = this.options;
     let before = committer.version;
     let outcomes: readonly Outcome[] = [];
     let members = group;
@@ -77,7 +78,10 @@ export class ChangeRuns {
         members = group.slice(0, outcomes.length);
         return this.#commit(change, outcomes);
       });
-      settle(members, outcomes, versions);
+      const outdated = commitLog.isShared ? members.filter((_, at) => isOutdated(outcomes[at])) : [];
+      settle(members, outcomes, versions, outdated);
+      // Once more, when the entries of other nodes are applied.
+      for (const { build, context, resolve, reject } of outdated) await this.alone(build, context).then(resolve, reject);
     } catch (error) {
       if (committer.version !== before) settle(members, outcomes, error);
       // Nothing else can be tried; and a change that a worker died of, or hangs in, must not reach the next worker because of the other ones of its group.
@@ -133,11 +137,14 @@ export class ChangeRuns {
   }
 }
 
-/** Notifies the callers. @param result versions of the active changes, or why they are not active everywhere yet */
-function settle(members: readonly Waiting[], outcomes: readonly Outcome[], result: unknown): void {
+const isOutdated = (outcome: Outcome | undefined): boolean => outcome !== undefined && 'error' in outcome && mayBeOutdated(outcome.error);
+
+/** Notifies the callers. @param result versions of the active changes, or why they are not active everywhere yet @param later members that are not notified yet */
+function settle(members: readonly Waiting[], outcomes: readonly Outcome[], result: unknown, later: readonly Waiting[] = []): void {
   const versions = Array.isArray(result) ? (result as readonly number[]).values() : undefined;
   for (const [at, outcome] of outcomes.entries()) {
     const member = members[at];
+    if (member !== undefined && later.includes(member)) continue;
     if ('error' in outcome) member?.reject(outcome.error);
     else if (versions === undefined) member?.reject(result);
     else member?.resolve({ version: versions.next().value ?? 0, diff: [], directives: outcome.staged.directives });

@@ -31,6 +31,10 @@ export class ChosenLog<Content, State> implements CommitLog<Content, State> {
     return this.log.entries(after);
   }
 
+  refresh(): void {
+    this.log.refresh();
+  }
+
   snapshot(): Promise<Snapshot<State> | undefined> {
     return this.log.snapshot();
   }

@@ -82,6 +82,8 @@ export interface CommitLog<Content, State> {
    * @throws ApiError when the log cannot be read
    */
   entries(after: LogVersion): Promise<readonly LogEntry<Content>[] | undefined>;
+  /** The next {@link entries} is to have all there is, also what was not announced yet. */
+  refresh(): void;
   /** The last state before the oldest entry, or a later one. Undefined: there is none. @throws ApiError when the log cannot be read */
   snapshot(): Promise<Snapshot<State> | undefined>;
   /** Begins to notify a node. @returns ends it */

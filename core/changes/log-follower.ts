@@ -78,21 +78,33 @@ export class LogFollower<Content, State> {
   }
 
   /**
-   * Makes a change that appends to the log. On a conflict the entries of the other nodes are applied, and it is made again.
+   * Makes a change that appends to the log. On a conflict the entries of the other nodes are applied, and it is made again. So it is once when this
+   * node rejects it: its caller may know entries of other nodes that have not come here yet.
    * @param change is in turn, and checks again what it depends on
    * @throws LogConflict after too many; ApiError 503 `NodeDiverged` when an entry of another node cannot be applied; what the change throws
    */
   async inOrder<T>(change: () => Promise<T>): Promise<T> {
     if (this.#stopped.state !== 'in_sync') await this.#catchUp();
+    let isCurrent = !this.options.log.isShared;
     for (let conflicts = 1; ; conflicts++) {
       try {
         return await change();
       } catch (error) {
         if (error instanceof EntryNotKept) this.notice();
-        if (!(error instanceof LogConflict) || conflicts > MOST_CONFLICTS) throw error;
-        await this.#catchUp();
+        if (error instanceof LogConflict && conflicts <= MOST_CONFLICTS) await this.#catchUp();
+        else if (isCurrent || !mayBeOutdated(error) || !(await this.#hasMore())) throw error;
+        isCurrent = true;
       }
     }
+  }
+
+  /** Applies what other nodes have appended. False: there was nothing, or it cannot be read. */
+  async #hasMore(): Promise<boolean> {
+    const { epoch, number } = this.options.applied();
+    this.options.log.refresh();
+    await this.#catchUp().catch(() => undefined);
+    const now = this.options.applied();
+    return now.epoch !== epoch || now.number !== number;
   }
 
   /** Takes over a snapshot of the other nodes, if there is one, and goes on from there. @throws ApiError 503 as {@link inOrder} */
@@ -181,6 +193,9 @@ function diverged(entry: number, reason: string): ApiError {
   const text = `this node cannot apply version ${entry} of another node, and makes no changes until it can: ${reason}`;
   return new ApiError(503, 'NodeDiverged', text);
 }
+
+/** True if something is not as the caller expects, who may know entries of other nodes that have not come here. */
+export const mayBeOutdated = (error: unknown): boolean => error instanceof ApiError && [404, 409, 412].includes(error.status);
 
 const isDiverged = (error: unknown): boolean => error instanceof ApiError && error.code === 'NodeDiverged';
 

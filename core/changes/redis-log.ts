@@ -80,6 +80,10 @@ export class RedisLog<Content, State> implements CommitLog<Content, State> {
     return undefined;
   }
 
+  refresh(): void {
+    this.#sequence.buffer?.doubt();
+  }
+
   snapshot(): Promise<Snapshot<State> | undefined> {
     return this.#attempt(() => this.#sequence.snapshot());
   }

@@ -34,7 +34,7 @@ export interface NewEntries<Content> {
 }
 
 /** Offer of a node to begin a log that is empty, or that has lost its last entries. */
-export interface Beginning<State> {
+export interface LogBeginning<State> {
   /** Version and state of this node. */
   readonly version: LogVersion;
   readonly state: State;
@@ -79,7 +79,7 @@ export interface RedisSequence<Content, State> {
   /** @throws RedisFailure */
   snapshot(): Promise<Snapshot<State> | undefined>;
   /** Puts the state of this node in the place of the log, in turn with the other nodes. @returns text for the log if it did @throws RedisFailure */
-  begin(beginning: Beginning<State>): Promise<string | undefined>;
+  begin(beginning: LogBeginning<State>): Promise<string | undefined>;
   /** Follows what announces entries. @param read called after each announcement @returns ends it */
   announced(read: () => void, node: LogNode<State>): () => void;
   /** This node has appended entries. @param count of all entries since the last snapshot @param bytes of these */

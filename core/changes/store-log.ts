@@ -21,6 +21,10 @@ export class StoreLog implements CommitLog<never, never> {
     return Promise.resolve([]);
   }
 
+  refresh(): void {
+    // There is no other node.
+  }
+
   snapshot(): Promise<undefined> {
     return Promise.resolve(undefined);
   }

@@ -4,7 +4,7 @@ import { differences } from '../changes/file-digests.js';
 import type { LogVersion } from '../changes/commit-log.js';
 import type { NodeStatus } from '../changes/log-follower.js';
 import { forgetNode, hasApplied, publishNode, type KnownNode, type KnownNodes, type NodeRecord } from '../changes/node-records.js';
-import type { RedisChanges } from '../changes/redis-changes.js';
+import type { ChangeSequence } from '../changes/change-sequence.js';
 import {
   Cluster,
   notClustered,
@@ -51,7 +51,7 @@ export interface NodeClusterOptions {
 
 /** Parts of a cluster with one configuration. */
 interface Shared {
-  readonly changes: RedisChanges;
+  readonly changes: ChangeSequence;
   readonly connection: RedisConnection;
   /** See {@link NodeRecord.id}. */
   readonly id: number;

@@ -4,9 +4,9 @@ import { MasterKeyValue } from '../changes/key-value.js';
 import type { ClusterChanges, RedisConnection } from '../contract/redis.js';
 import type { ChangeContent } from '../changes/change-content.js';
 import { ChosenLog } from '../changes/chosen-log.js';
-import { RedisChanges } from '../changes/redis-changes.js';
+import { ChangeSequence } from '../changes/change-sequence.js';
 import { RedisLog } from '../changes/redis-log.js';
-import { RedisPairs } from '../changes/redis-pairs.js';
+import { PairSequence } from '../changes/pair-sequence.js';
 import { StoreLog } from '../changes/store-log.js';
 import type { StoreState } from '../changes/store-state.js';
 import type { TransactionOptions } from '../changes/transaction-options.js';
@@ -47,12 +47,12 @@ export function openChanges({ events, redis, cluster, ...options }: ChangesOptio
   const keyValue = new MasterKeyValue({
     ...options,
     commitLog: own,
-    redisLog: ({ name, wait }) => new RedisLog({ sequence: new RedisPairs({ connection: redis(name), wait }), nodeName, log }),
+    redisLog: ({ name, wait }) => new RedisLog({ sequence: new PairSequence({ connection: redis(name), wait }), nodeName, log }),
     onNode: (status) => tellOfNode(events, log, 'key-value', status),
     onLost: (write) => tellOfLostWrite(events, log, write),
   });
   const share = (changes: () => ClusterChanges): void => {
-    const sequence = new RedisChanges({ changes, nodeName, log });
+    const sequence = new ChangeSequence({ changes, nodeName, log });
     commitLog.choose(new RedisLog({ sequence, nodeName, log }));
     cluster.join({ changes: sequence, connection: changes().connection, id: store.id });
   };

@@ -20,7 +20,8 @@ export function failureOf(error: Error, settings: RedisSettings): RedisFailure {
   if (/^(WRONGPASS|NOAUTH)|invalid username-password|invalid password/i.test(message))
     return new RedisFailure('rejected', `Redis rejects the user or the password: check "user" and "password_file" (${place})`);
   // In a script Redis 6.2 puts the place in front of the code: `ERR Error running script (call to f_…): @user_script:2: -NOPERM …`.
-  if (/\bNOPERM\b|ACL failure in script/.test(message)) return new RedisFailure('rejected', `the user has no right in Redis (ACL): ${message} (${place})`);
+  if (/\bNOPERM\b|ACL failure in script|user executing the script can't/.test(message))
+    return new RedisFailure('rejected', `the user has no right in Redis (ACL): ${message} (${place})`);
   if (/^Protocol error|^Unknown RESP type/.test(message))
     return new RedisFailure('away', `the server does not speak the protocol of Redis: check "url" (${place})`);
   if (/^[A-Z]+ /.test(message) && !('code' in error)) return new RedisFailure('rejected', `${message} (${place})`);

@@ -110,6 +110,10 @@ export class NodeLog<Content, State> implements CommitLog<Content, State> {
     return this.log.after(after);
   }
 
+  refresh(): void {
+    // It always has all entries.
+  }
+
   async snapshot(): Promise<Snapshot<State> | undefined> {
     await this.#travel();
     return this.log.snapshot();

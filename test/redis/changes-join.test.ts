@@ -5,6 +5,7 @@ import { RedisServer, testRedis } from '../harness/redis.js';
 import { waitFor } from '../harness/wait.js';
 import { ChangesNode, same } from './changes-node.js';
 import { redisSettings } from './pairs-node.js';
+import { documentedRights } from './rights.js';
 
 const MEMBERS = 10_000;
 
@@ -14,10 +15,7 @@ testRedis('redis-server: a node joins 10,000 changed directives with the rights 
   t.teardown(() => admin.close('end'));
   admin.open(redisSettings(server.port, { password: 'all' }), 'c');
   await waitFor('Redis', () => admin.status.state === 'ready');
-  const rights =
-    '+@connection -@dangerous +time +evalsha +eval +del +exists +hdel +hget +hgetall +hmget +hscan +hset +persist +pexpire +rename +set';
-  const streams = '+wait +xadd +xdel +xrange +xread +xtrim';
-  await admin.command('ACL', 'SETUSER', 'srv', 'on', '>some', '~{srv:*', ...rights.split(' '), ...streams.split(' '));
+  await admin.command('ACL', 'SETUSER', 'srv', 'on', '>some', '~{srv:*', ...documentedRights());
   const settings = { user: 'srv', password: 'some' };
   const a = await ChangesNode.start(t, 'a', server.port, { settings });
   await a.master.transactions.apply((root) =>

@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import { RedisChanges } from '../../core/changes/redis-changes.js';
+import { ChangeSequence } from '../../core/changes/change-sequence.js';
 import { RedisLog } from '../../core/changes/redis-log.js';
 import type { NodeStatus } from '../../core/changes/log-follower.js';
 import type { SpecRegistry } from '../../core/config/registry.js';
@@ -28,7 +28,7 @@ export class ChangesNode {
     readonly folder: string,
     readonly master: FakeMaster,
     readonly log: MemoryLog,
-    readonly changes: RedisChanges,
+    readonly changes: ChangeSequence,
     readonly connection: BlockConnection,
     readonly statuses: readonly NodeStatus[],
   ) {}
@@ -39,7 +39,7 @@ export class ChangesNode {
     const connection = new BlockConnection('main');
     const log = new MemoryLog();
     const nodeName = (): string => name;
-    const changes = new RedisChanges({ changes: () => ({ connection, secret, wait }), nodeName, log });
+    const changes = new ChangeSequence({ changes: () => ({ connection, secret, wait }), nodeName, log });
     const commitLog = new RedisLog({ sequence: changes, nodeName, log });
     const statuses: NodeStatus[] = [];
     const onNode = (status: NodeStatus): void => void statuses.push(status);

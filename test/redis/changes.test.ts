@@ -1,5 +1,6 @@
 /** The configuration of several nodes over a real Redis. */
 import type { ExecutionContext } from 'ava';
+import { FaultyProxy } from '../harness/faulty-proxy.js';
 import { RedisServer, testRedis } from '../harness/redis.js';
 import { waitFor } from '../harness/wait.js';
 import { flag } from '../../core/contract/args.js';
@@ -58,6 +59,27 @@ testRedis('redis-server: of changes of two nodes with one condition, one wins', 
     t.like(results.find((result) => result.status === 'rejected')?.reason, { status: 412 });
   }
   await same(t, nodes);
+});
+
+testRedis('redis-server: a version that one node has just made is known to the other one, which has not heard of it', async (t) => {
+  const server = await RedisServer.start(t);
+  const proxy = await FaultyProxy.start(t, server.port);
+  const a = await ChangesNode.start(t, 'a', server.port);
+  const b = await ChangesNode.start(t, 'b', proxy.port);
+  proxy.latency = 200;
+  await a.add('10.0.0.3:80');
+  const ifMatch = `"${a.status.version.number}"`;
+  const { transactions } = b.master;
+  const change = (): Promise<unknown> =>
+    transactions.together([(time) => transactions.apply(add('server 10.0.0.4:80;'), time).then((value) => ({ value }))], {
+      dryRun: false,
+      requestId: 'b',
+      ifMatch,
+    });
+  await change();
+  t.like(await t.throwsAsync(change()), { status: 412 });
+  await same(t, [a, b]);
+  t.is(a.members.length, 4);
 });
 
 testRedis('redis-server: away, changes are 503; back, nothing that was acknowledged is lost; emptied, the nodes put it back', async (t) => {

@@ -1,6 +1,6 @@
 /** The checker of histories finds what it is for, and nothing else. */
 import test from 'ava';
-import fc from 'fast-check';
+import { array, assert, boolean, constantFrom, nat, property, record } from 'fast-check';
 import { historyFaults, type Swap } from './histories.js';
 
 const made = (from: string | undefined, to: string, began: number, ended: number): Swap => ({ from, to, began, ended, outcome: 'made' });
@@ -46,25 +46,23 @@ function isLinearizable(history: readonly Swap[], last: string | undefined): boo
 }
 
 const NAMES = ['a', 'b', 'c', 'd', 'e'];
-const states = fc.constantFrom(undefined, ...NAMES);
+const states = constantFrom(undefined, ...NAMES);
 
 /** Anything at all. */
-const anyHistory = fc
-  .array(
-    fc.record({
-      from: states,
-      began: fc.nat(12),
-      took: fc.nat(12),
-      outcome: fc.constantFrom('made' as const, 'rejected' as const, 'unknown' as const),
-    }),
-    { maxLength: NAMES.length },
-  )
-  .map((calls) => calls.map(({ took, ...call }, at): Swap => ({ ...call, to: NAMES[at] ?? '', ended: call.began + took })));
+const anyHistory = array(
+  record({
+    from: states,
+    began: nat(12),
+    took: nat(12),
+    outcome: constantFrom('made' as const, 'rejected' as const, 'unknown' as const),
+  }),
+  { maxLength: NAMES.length },
+).map((calls) => calls.map(({ took, ...call }, at): Swap => ({ ...call, to: NAMES[at] ?? '', ended: call.began + took })));
 
 test('it finds a fault in a history if and only if no order of the calls explains it', (t) => {
   let found = 0;
-  fc.assert(
-    fc.property(anyHistory, states, (history, last) => {
+  assert(
+    property(anyHistory, states, (history, last) => {
       const isRight = isLinearizable(history, last);
       if (isRight) found++;
       return (historyFaults(history, last).length === 0) === isRight;
@@ -75,35 +73,35 @@ test('it finds a fault in a history if and only if no order of the calls explain
 });
 
 /** A register, and clients that read it, wait, and write: each call has an effect at one moment between its beginning and its end, or none. */
-const realHistory = fc
-  .array(fc.record({ began: fc.nat(1000), reads: fc.nat(20), works: fc.nat(20), ends: fc.nat(20), loses: fc.boolean() }), { maxLength: 60 })
-  .map((calls) => {
-    const moments = calls.flatMap((call, n) => [
-      { at: call.began, n, what: 'read' as const },
-      { at: call.began + call.reads + call.works, n, what: 'write' as const },
-    ]);
-    let state: string | undefined;
-    const read = new Map<number, string | undefined>();
-    const history: Swap[] = [];
-    for (const { n, what } of moments.toSorted((a, b) => a.at - b.at)) {
-      const { began, reads, works, ends, loses } = calls[n]!;
-      if (what === 'read') {
-        read.set(n, state);
-        continue;
-      }
-      const [from, to] = [read.get(n), `s${n}`];
-      const isMade = state === from;
-      if (isMade) state = to;
-      const outcome = loses ? 'unknown' : isMade ? 'made' : 'rejected';
-      history.push({ from, to, began: began + reads, ended: began + reads + works + ends, outcome });
+const realHistory = array(record({ began: nat(1000), reads: nat(20), works: nat(20), ends: nat(20), loses: boolean() }), {
+  maxLength: 60,
+}).map((calls) => {
+  const moments = calls.flatMap((call, n) => [
+    { at: call.began, n, what: 'read' as const },
+    { at: call.began + call.reads + call.works, n, what: 'write' as const },
+  ]);
+  let state: string | undefined;
+  const read = new Map<number, string | undefined>();
+  const history: Swap[] = [];
+  for (const { n, what } of moments.toSorted((a, b) => a.at - b.at)) {
+    const { began, reads, works, ends, loses } = calls[n]!;
+    if (what === 'read') {
+      read.set(n, state);
+      continue;
     }
-    return { history, last: state };
-  });
+    const [from, to] = [read.get(n), `s${n}`];
+    const isMade = state === from;
+    if (isMade) state = to;
+    const outcome = loses ? 'unknown' : isMade ? 'made' : 'rejected';
+    history.push({ from, to, began: began + reads, ended: began + reads + works + ends, outcome });
+  }
+  return { history, last: state };
+});
 
 test('a register has no faults; one that forgets a write, or makes a rejected one, has', (t) => {
-  fc.assert(fc.property(realHistory, ({ history, last }) => historyFaults(history, last).length === 0));
-  fc.assert(
-    fc.property(realHistory, ({ history, last }) => {
+  assert(property(realHistory, ({ history, last }) => historyFaults(history, last).length === 0));
+  assert(
+    property(realHistory, ({ history, last }) => {
       const writer = history.find(({ to }) => to === last);
       if (writer === undefined || writer.outcome !== 'made') return true;
       const denied = history.map((swap) => (swap === writer ? { ...swap, outcome: 'rejected' as const } : swap));

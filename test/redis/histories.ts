@@ -44,7 +44,7 @@ function orderOf(history: readonly Swap[], last: string | undefined): { readonly
     writers.set(swap.to, swap);
   }
   const order: Swap[] = [];
-  for (let state = last; state !== undefined; ) {
+  for (let state = last; state !== undefined;) {
     const writer = writers.get(state);
     if (writer === undefined) return { order: order.toReversed(), faults: [`"${state}" was written by no call`] };
     writers.delete(state);

@@ -3,7 +3,7 @@ import { MasterKeyValue } from '../../core/changes/key-value.js';
 import type { LostWrite } from '../../core/changes/local-pairs.js';
 import type { NodeStatus } from '../../core/changes/log-follower.js';
 import { RedisLog } from '../../core/changes/redis-log.js';
-import { RedisPairs } from '../../core/changes/redis-pairs.js';
+import { PairSequence } from '../../core/changes/pair-sequence.js';
 import { Staging } from '../../core/changes/staging.js';
 import { Store } from '../../core/changes/store.js';
 import { StoreLog } from '../../core/changes/store-log.js';
@@ -63,7 +63,7 @@ export class PairsNode {
       staging: new Staging(),
       commitLog: new StoreLog(),
       redisLog: ({ wait }) =>
-        new RedisLog({ sequence: new RedisPairs({ connection: this.connection, wait }), nodeName: () => name, log: this.log }),
+        new RedisLog({ sequence: new PairSequence({ connection: this.connection, wait }), nodeName: () => name, log: this.log }),
       nodeName: () => name,
       onNode: (status) => this.statuses.push(status),
       onLost: (write) => this.lost.push(write),

@@ -8,6 +8,7 @@ import { RedisServer, testRedis } from '../harness/redis.js';
 import { tempFolder } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
 import { PairsNode, redisSettings, type PairsNodeOptions } from './pairs-node.js';
+import { documentedRights } from './rights.js';
 
 async function startNodes(t: ExecutionContext, names: string, server: RedisServer, options: PairsNodeOptions = {}): Promise<PairsNode[]> {
   const nodes: PairsNode[] = [];
@@ -57,6 +58,23 @@ testRedis('redis-server: of writes of two nodes with one condition, one wins', a
   const version = a.pairs.version('lock 0');
   await b.pairs.set('lock 0', 'b', { ifMatch: version });
   t.like(await t.throwsAsync(a.pairs.set('lock 0', 'a', { ifMatch: version })), { status: 412 });
+});
+
+testRedis('redis-server: a condition holds at a node that has not heard of the last write yet', async (t) => {
+  const server = await RedisServer.start(t);
+  const a = await PairsNode.start(t, 'a', server.port);
+  const proxy = await FaultyProxy.start(t, server.port);
+  const b = await PairsNode.start(t, 'b', proxy.port);
+  await a.pairs.set('color', 'red');
+  await same(t, [a, b], { color: 'red' });
+  proxy.latency = 200;
+  for (const value of ['green', 'blue']) {
+    await a.pairs.set('color', value);
+    const ifMatch = a.pairs.version('color');
+    await b.pairs.set('color', `${value} too`, { ifMatch });
+    t.like(await t.throwsAsync(b.pairs.set('color', 'black', { ifMatch })), { status: 412 });
+    await waitFor('the other node', () => a.pairs.get('color') === `${value} too`);
+  }
 });
 
 testRedis('redis-server: writes of three nodes at once all succeed, and all nodes are the same', async (t) => {
@@ -212,14 +230,11 @@ testRedis('redis-server: keys of another program and another format are not touc
 
 testRedis('redis-server: the rights in the documentation suffice', async (t) => {
   const server = await RedisServer.start(t, '--requirepass', 'all');
-  const rights =
-    '+@connection -@dangerous +time +evalsha +eval +del +exists +hdel +hget +hgetall +hmget +hscan +hset +persist +pexpire +rename +set +wait';
-  const streams = '+xadd +xdel +xrange +xread +xtrim';
   const admin = new BlockConnection('admin');
   t.teardown(() => admin.close('end'));
   admin.open(redisSettings(server.port, { password: 'all' }), 'c');
   await waitFor('Redis', () => admin.status.state === 'ready');
-  await admin.command('ACL', 'SETUSER', 'srv', 'on', '>some', '~{srv:*', ...rights.split(' '), ...streams.split(' '));
+  await admin.command('ACL', 'SETUSER', 'srv', 'on', '>some', '~{srv:*', ...documentedRights());
   const settings = { user: 'srv', password: 'some' };
   const [a, b] = (await startNodes(t, 'ab', server, { settings, wait: { replicas: 1, timeout: 50 } })) as [PairsNode, PairsNode];
   const error = await t.throwsAsync(a.pairs.set('color', 'red', { ttl: 60_000 }));

@@ -11,7 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { MasterKeyValue } from '../../core/changes/key-value.js';
 import { RedisLog } from '../../core/changes/redis-log.js';
-import { RedisPairs } from '../../core/changes/redis-pairs.js';
+import { PairSequence } from '../../core/changes/pair-sequence.js';
 import { Staging } from '../../core/changes/staging.js';
 import { StoreLog } from '../../core/changes/store-log.js';
 import { Store } from '../../core/changes/store.js';
@@ -43,7 +43,7 @@ function openPairs(name: string, port: number, folder: string): Pairs {
     heapSize: () => Infinity,
     staging: new Staging(),
     commitLog: new StoreLog(),
-    redisLog: ({ wait }) => new RedisLog({ sequence: new RedisPairs({ connection, wait }), nodeName: () => name, log }),
+    redisLog: ({ wait }) => new RedisLog({ sequence: new PairSequence({ connection, wait }), nodeName: () => name, log }),
     nodeName: () => name,
   });
   const redis = { name: 'main', write: 'strict', wait: undefined } as const;

@@ -13,7 +13,7 @@ import {
   markOf,
   numberOf,
   place,
-  type Beginning,
+  type LogBeginning,
   type NewEntries,
   type RawEntry,
   type RedisSequence,
@@ -33,14 +33,14 @@ const WANTED_MS = 200;
 
 type Keys = readonly [config: string, changes: string, news: string, snapshot: string, offers: string];
 
-export interface RedisChangesOptions {
+export interface ChangeSequenceOptions {
   readonly changes: () => ClusterChanges;
   readonly nodeName: () => string;
   readonly log: Log;
 }
 
 /** Changes of the configuration of several nodes, in Redis. A change follows the last one, or is a conflict: nodes go through the same versions. */
-export class RedisChanges implements RedisSequence<ChangeContent, StoreState> {
+export class ChangeSequence implements RedisSequence<ChangeContent, StoreState> {
   readonly words = {
     subject: 'configuration',
     entry: 'change',
@@ -58,7 +58,7 @@ export class RedisChanges implements RedisSequence<ChangeContent, StoreState> {
   #isSaving = false;
   #asked: (question: string) => void = () => undefined;
 
-  constructor(private readonly options: RedisChangesOptions) {
+  constructor(private readonly options: ChangeSequenceOptions) {
     this.#seal = new ContentSeal(() => options.changes().secret);
   }
 
@@ -110,7 +110,7 @@ export class RedisChanges implements RedisSequence<ChangeContent, StoreState> {
   }
 
   /** Into an empty Redis, or into one that has lost the last changes of its log, unless another node has later ones. */
-  async begin({ version, state, node, replaced = ['', '', ''] }: Beginning<StoreState>): Promise<string | undefined> {
+  async begin({ version, state, node, replaced = ['', '', ''] }: LogBeginning<StoreState>): Promise<string | undefined> {
     const { connection } = this;
     const [, , news, , offers] = this.keys;
     await connection.command('XADD', news, 'MAXLEN', 10, '*', 'o', node);

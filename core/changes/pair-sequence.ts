@@ -11,7 +11,7 @@ import {
   LARGEST_MARK,
   place,
   rawEntry,
-  type Beginning,
+  type LogBeginning,
   type Look,
   type NewEntries,
   type RawEntry,
@@ -28,7 +28,7 @@ const SCAN_COUNT = 1000;
 /** A snapshot is read again so often when the changes that were made meanwhile are not all there any more. */
 const ATTEMPTS = 5;
 
-export interface RedisPairsOptions {
+export interface PairSequenceOptions {
   readonly connection: RedisConnection;
   readonly wait: RedisSequence<never, never>['wait'];
 }
@@ -37,7 +37,7 @@ export interface RedisPairsOptions {
  * The key-value pairs of several nodes, in Redis: one script makes a change of the pairs there, and appends it. A change need not follow the last one: those
  * between are applied before it.
  */
-export class RedisPairs implements RedisSequence<PairEntry, readonly PairData[]> {
+export class PairSequence implements RedisSequence<PairEntry, readonly PairData[]> {
   readonly words = {
     subject: 'key-value',
     entry: 'write',
@@ -52,13 +52,13 @@ export class RedisPairs implements RedisSequence<PairEntry, readonly PairData[]>
   readonly page = 500;
   readonly buffer = new EntryBuffer<PairEntry>();
 
-  constructor(private readonly options: RedisPairsOptions) {}
+  constructor(private readonly options: PairSequenceOptions) {}
 
   get connection(): RedisConnection {
     return this.options.connection;
   }
 
-  get wait(): RedisPairsOptions['wait'] {
+  get wait(): PairSequenceOptions['wait'] {
     return this.options.wait;
   }
 
@@ -110,7 +110,7 @@ export class RedisPairs implements RedisSequence<PairEntry, readonly PairData[]>
   }
 
   /** Into an empty Redis. */
-  async begin({ version, state, node }: Beginning<readonly PairData[]>): Promise<string | undefined> {
+  async begin({ version, state, node }: LogBeginning<readonly PairData[]>): Promise<string | undefined> {
     const { connection } = this;
     const [mine, offers] = [`${connection.keys}begin:${node}`, `${connection.keys}offers`];
     const begin = async (): Promise<string> => {
