@@ -9,18 +9,23 @@ import type { OpenedFile } from './opened-file.js';
 export class FileBody implements BodySource {
   /** @param threads whether other threads read (`aio threads`) */
   constructor(
-    private readonly file: OpenedFile,
+    private readonly opened: OpenedFile,
     private readonly request: HttpRequest,
     private readonly log: Log,
     private readonly threads: boolean,
   ) {}
 
   get length(): number {
-    return this.file.stats.size;
+    return this.opened.stats.size;
+  }
+
+  /** Other threads read all of it. */
+  get descriptor(): number {
+    return this.threads || this.opened.content !== undefined ? -1 : this.opened.descriptor;
   }
 
   read(into: Buffer, offset: number): number | Promise<number> {
-    const { content, descriptor } = this.file;
+    const { content, descriptor } = this.opened;
     if (content !== undefined) return content.copy(into, 0, offset, offset + into.length);
     if (this.threads) return this.#readElsewhere(into, offset);
     try {
@@ -31,12 +36,12 @@ export class FileBody implements BodySource {
   }
 
   close(): void {
-    this.file.release();
+    this.opened.release();
   }
 
   #readElsewhere(into: Buffer, offset: number): Promise<number> {
     return new Promise((resolve) => {
-      read(this.file.descriptor, into, 0, into.length, offset, (error, count) =>
+      read(this.opened.descriptor, into, 0, into.length, offset, (error, count) =>
         resolve(error === null ? this.#counted(count, into, offset) : this.#failed(error)),
       );
     });
@@ -45,13 +50,13 @@ export class FileBody implements BodySource {
   /** A file that has become shorter ends the response, whose length is out. */
   #counted(count: number, into: Buffer, offset: number): number {
     if (count > 0) return count;
-    const text = `pread() read only 0 of ${into.length} bytes at ${offset} from "${shown(this.file.path)}"`;
+    const text = `pread() read only 0 of ${into.length} bytes at ${offset} from "${shown(this.opened.path)}"`;
     this.log.write('alert', text, this.request);
     return 0;
   }
 
   #failed(error: unknown): number {
-    this.log.write('crit', `pread() "${shown(this.file.path)}" failed (${systemErrorText(error)})`, this.request);
+    this.log.write('crit', `pread() "${shown(this.opened.path)}" failed (${systemErrorText(error)})`, this.request);
     return 0;
   }
 }

@@ -107,15 +107,9 @@ const directives = {
     in: ANYWHERE,
     args: aio(),
     default: 'off',
-    doc: 'Reads files in the event loop (`off`), which waits for a file that is not in memory, or in other threads (`threads`, `on`), which costs more processor time.',
+    doc: 'Reads files in the event loop (`off`), or in other threads (`threads`, `on`), which costs more processor time. With `off` and the method `epoll` the event loop reads what the system has in memory, and other threads wait for disks.',
   }),
   aio_write: directive({ in: ANYWHERE, args: flag(), default: 'off', doc: 'Accepted: other threads write temporary files.' }),
-  sendfile_max_chunk: directive({
-    in: ANYWHERE,
-    args: size(),
-    default: '2m',
-    doc: 'Accepted: after 1m others have their turn.',
-  }),
   directio: directive({ in: ANYWHERE, args: text('size | off'), default: 'off', doc: 'Accepted; has no effect.' }),
   directio_alignment: directive({ in: ANYWHERE, args: size(), default: '512', doc: 'Accepted; has no effect.' }),
   output_buffers: directive({

@@ -46,6 +46,7 @@ async function start(t: Scope, allowCrashes = false): Promise<Srv> {
         location /before/ { alias html/; if_modified_since before; }
         location /never/ { alias html/; if_modified_since off; }
         location /threads/ { alias html/; aio threads; }
+        location /sendfile/ { alias html/; sendfile on; }
         location /untyped/ { alias html/; default_type ""; }
         location /binary/ { alias html/; default_type application/octet-stream; }
         location /own { return 200 own; }
@@ -207,7 +208,7 @@ test('a file that grows while it is sent is sent as long as it was', async (t) =
   t.is(received.length - received.indexOf('\r\n\r\n') - 4, 50_000_000);
 });
 
-for (const path of ['/large.bin', '/threads/large.bin']) {
+for (const path of ['/large.bin', '/threads/large.bin', '/sendfile/large.bin']) {
   test(`a file that shrinks while it is sent cuts the response off: ${path}`, async (t) => {
     // That is an alert in the log, as with nginx.
     const srv = await start(t, true);

@@ -54,6 +54,8 @@ export interface ClientStream {
   dropHead(request: Request): void;
   /** @param lender undefined: the stream may keep the bytes as long as it likes; else see {@link Lender}. */
   write(request: Request, chunk: Buffer, from: number, to: number, lender: Lender | undefined): void;
+  /** As `sendFile` of a connection (core/net/transport), after the head. Absent: the body has to be read. */
+  sendFile?(request: Request, file: number, from: number, count: number): number;
   flush(request: Request): void;
   /** The response is written. {@link finish} follows. */
   end(request: Request): void;

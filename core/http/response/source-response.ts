@@ -1,7 +1,9 @@
+import { read } from 'node:fs';
 import { inspect } from 'node:util';
 import type { BodySource } from '../../contract/http.js';
 import type { BodyPart, RequestOwner } from '../request/client-stream.js';
 import type { Lender } from '../request/lender.js';
+import { FileSending } from '../../net/transport/connection.js';
 import { logFailure, presentHandler } from '../request/handler-failure.js';
 import type { Request } from '../request/request.js';
 import { endResponse, isResponseBehind, sendFailure, startResponse, writeResponse } from './response.js';
@@ -14,12 +16,16 @@ const LARGE = 65_536;
 const LEAST_READ = 4096;
 /** A buffer with less room is sent before anything is added. */
 const LEAST_ROOM = 16_384;
+/** Parts of a file from here on are sent by the system: what is smaller leaves in one write with its head. */
+const LEAST_FILE = 16_384;
 
 /** Reasons why a source waits, beside the client. */
 const enum Pending {
   Nothing,
   /** A read. */
   Read,
+  /** A part of a file finds no room. */
+  Room,
   /** The next turn of the event loop. */
   Turn,
 }
@@ -40,6 +46,8 @@ export class SourceResponse implements RequestOwner, Lender {
   #isPumping = false;
   #over = false;
   #isClosed = false;
+  /** The system may send parts of the file. */
+  #sendsFile = false;
 
   constructor(
     private readonly request: Request,
@@ -72,6 +80,7 @@ export class SourceResponse implements RequestOwner, Lender {
       request.filters === undefined && request.ranges !== undefined
         ? request.ranges.parts
         : [{ start: 0, end: source.length < 0 ? Infinity : source.length }];
+    this.#sendsFile = request.filters === undefined && request.location.settings.sendFile > 0;
     this.#pump();
   }
 
@@ -89,6 +98,7 @@ export class SourceResponse implements RequestOwner, Lender {
   }
 
   onDrain(): void {
+    if (this.#pending === Pending.Room) this.#pending = Pending.Nothing;
     if (this.#pending === Pending.Nothing) this.#pump();
   }
 
@@ -126,22 +136,59 @@ export class SourceResponse implements RequestOwner, Lender {
     this.#isPumping = false;
   }
 
-  /** @returns how many bytes are sent; 0 if the source is waited for, or has failed */
+  /** @returns how many bytes are sent; 0 if the source or the client is waited for, or the source has failed */
   #readPiece(from: number, end: number): number {
     const { source } = this;
+    const file = source.descriptor ?? -1;
+    if (file >= 0 && this.#sendsFile && end - from >= LEAST_FILE) {
+      const sent = this.#sendPart(file, from, end);
+      if (sent >= 0) return sent;
+    }
     const buffer = (this.#buffer ??= this.#takeBuffer(end - from));
     const filled = this.#filled;
     const room = Math.max(this.request.stream.room, LEAST_READ);
     const length = Math.min(end - from, buffer.length - filled, room);
     const into = length < buffer.length ? buffer.subarray(filled, filled + length) : buffer;
     try {
-      const count = source.read(into, from);
+      const count = file < 0 ? source.read(into, from) : this.#readFile(file, into, from);
       if (!(count instanceof Promise)) return this.#send(into, count);
       this.#wait(into, count);
     } catch (error) {
       this.#failed(error);
     }
     return 0;
+  }
+
+  /** @returns below 0: it has to be read, see {@link FileSending} */
+  #sendPart(file: number, from: number, end: number): number {
+    const { request } = this;
+    const most = Math.min(end - from, request.location.settings.sendFile);
+    if (request.context.transport.isCached?.(file, from, most) === false) return FileSending.Impossible;
+    this.#flush();
+    this.#releaseBuffer();
+    const sent = request.stream.sendFile?.(request, file, from, most) ?? FileSending.Impossible;
+    if (sent > 0) {
+      this.#advance(sent);
+      return sent;
+    }
+    if (sent === FileSending.NoRoom) {
+      this.#pending = Pending.Room;
+      request.stream.watchSending(request);
+      return 0;
+    }
+    // Reading finds out why.
+    this.#sendsFile = false;
+    return FileSending.Impossible;
+  }
+
+  /** A disk is waited for by another thread. */
+  #readFile(file: number, into: Buffer, from: number): number | Promise<number> {
+    const { source } = this;
+    const { transport } = this.request.context;
+    if (transport.readCached === undefined) return source.read(into, from);
+    const count = transport.readCached(file, into, from);
+    if (count === undefined) return readElsewhere(file, into, from).then((read) => (read > 0 ? read : source.read(into, from)));
+    return count > 0 ? count : source.read(into, from);
   }
 
   /** Nothing is held for a client that has to consume something first. */
@@ -164,16 +211,19 @@ export class SourceResponse implements RequestOwner, Lender {
       else this.#failed(new TypeError(`a body source must read up to ${room.length} bytes, not ${inspect(count, { depth: 0 })}`));
       return 0;
     }
-    this.#read += count;
     this.#filled += count;
+    if (!this.#advance(count)) this.#flush();
+    return count;
+  }
+
+  /** Bytes of the present part are on their way. @returns true: these were its last ones */
+  #advance(count: number): boolean {
+    this.#read += count;
     const part = this.#parts[this.#at];
-    if (part === undefined || Buffer.isBuffer(part) || part.start + this.#read < part.end) {
-      this.#flush();
-      return count;
-    }
+    if (part === undefined || Buffer.isBuffer(part) || part.start + this.#read < part.end) return false;
     this.#read = 0;
     this.#endPart();
-    return count;
+    return true;
   }
 
   /** Lines of a multipart body, which leave with the ranges around them: many small ranges are few pieces. */
@@ -268,6 +318,13 @@ export class SourceResponse implements RequestOwner, Lender {
       logFailure(this.request, error, this.#handler);
     }
   }
+}
+
+/** @returns 0 also for an error */
+function readElsewhere(file: number, into: Buffer, from: number): Promise<number> {
+  return new Promise((resolve) => {
+    read(file, into, 0, into.length, from, (error, count) => resolve(error === null ? count : 0));
+  });
 }
 
 /** A file that is sent with another status is the page of an error: its date is not that of what the client asked for (nginx). */

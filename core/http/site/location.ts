@@ -30,6 +30,8 @@ export interface LocationSettings {
   /** Most ranges of a request, Infinity without a limit. */
   readonly maxRanges: number;
   readonly sendTimeout: number;
+  /** Most bytes of a file that one call of sendfile sends; 0: files are read and written. */
+  readonly sendFile: number;
   /** Undefined: no limit. */
   readonly limitRate: Template | undefined;
   readonly limitRateAfter: Template | undefined;

@@ -42,6 +42,7 @@ export function locationSettings(
     keepaliveTime: conf.keepalive_time,
     maxRanges: conf.max_ranges ?? Infinity,
     sendTimeout: conf.send_timeout,
+    sendFile: !conf.sendfile ? 0 : conf.sendfile_max_chunk === 0 ? Infinity : conf.sendfile_max_chunk,
     limitRate: unlessZero(conf.limit_rate),
     limitRateAfter: unlessZero(conf.limit_rate_after),
     http2ChunkSize: conf.http2_chunk_size,

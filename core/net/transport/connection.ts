@@ -19,6 +19,12 @@ export interface ConnectingUser extends ConnectionUser {
   onError(error: NodeJS.ErrnoException): void;
 }
 
+/** Results of {@link Connection.sendFile}. */
+export const enum FileSending {
+  NoRoom = -1,
+  Impossible = -2,
+}
+
 /**
  * A connection over TCP or a unix socket, with or without TLS: what engines use of it. Sockets of Node.js have this form as they are, so that the
  * seam costs nothing there. Nothing is read ahead: bytes go to the user within the turn of the event loop in which they come.
@@ -52,6 +58,12 @@ export interface Connection {
   write(bytes: Uint8Array, taken?: (error?: Error | null) => void): boolean;
   /** Sends as many bytes as the system accepts at once. Undefined: it cannot be done with this connection. @returns how many */
   writeNow?(bytes: Buffer): number;
+  /**
+   * Sends bytes of a file after everything written, as far as the system accepts them. Absent, or {@link FileSending.Impossible}: it cannot be done
+   * with this connection, or this file.
+   * @returns how many; 0: the file has no more; {@link FileSending.NoRoom}: `onDrain` or `onClose` follows
+   */
+  sendFile?(file: number, from: number, count: number): number;
   /** Writes wait until as many calls of {@link uncork}, and leave together. */
   cork(): void;
   uncork(): void;

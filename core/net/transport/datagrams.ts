@@ -1,7 +1,10 @@
 /** Handles what a socket receives. */
 export interface DatagramReceiver {
-  /** @param bytes a datagram, also an empty one, in memory of its own */
-  onDatagram(bytes: Buffer, address: string, port: number): void;
+  /**
+   * @param bytes a datagram, also an empty one, in memory of its own
+   * @param to the address of this machine that it was sent to, with {@link DatagramOptions.reportsDestination} and where it is known
+   */
+  onDatagram(bytes: Buffer, address: string, port: number, to?: string): void;
   /** The system reports an error. `EMFILE`: nothing the other side did. A connected socket: `ECONNREFUSED` says that there is no listener. */
   onSocketError(error: NodeJS.ErrnoException): void;
 }
@@ -10,6 +13,8 @@ export interface DatagramOptions {
   /** Every worker has a socket of its own on the address (SO_REUSEPORT). */
   readonly reusePort?: boolean;
   readonly ipv6Only?: boolean;
+  /** It is bound to all addresses: each datagram comes with the one that it was sent to. */
+  readonly reportsDestination?: boolean;
   /** Bytes; undefined: the system's default. */
   readonly receiveBuffer?: number | undefined;
   readonly sendBuffer?: number | undefined;
@@ -45,8 +50,8 @@ export interface Datagrams {
   /** Sends a datagram to the address that it is connected to. The bytes must not be changed any more. False: it was dropped. */
   send(bytes: Buffer): boolean;
 
-  /** As {@link send}, from a socket that is not connected. */
-  sendTo(bytes: Buffer, address: string, port: number): boolean;
+  /** As {@link send}, from a socket that is not connected. @param from the own address that it comes from; undefined: the system chooses */
+  sendTo(bytes: Buffer, address: string, port: number, from?: string): boolean;
 
   close(): void;
 }

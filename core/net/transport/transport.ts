@@ -28,6 +28,13 @@ export interface Transport {
   listen(place: ListenPlace, user: ListeningUser): Promise<ListeningSocket>;
   /** Begins to connect. @param memory where reads go to */
   connect(target: Target, memory: ReadMemory, user: ConnectingUser): Connection;
+  /**
+   * Reads what the system has in memory of a file. Absent: it is not known.
+   * @returns how many bytes; 0: the file has no more, or it cannot be done; undefined: it would have to wait for a disk
+   */
+  readCached?(file: number, into: Buffer, from: number): number | undefined;
+  /** The system has a part of a file in memory, as far as its ends say. */
+  isCached?(file: number, from: number, count: number): boolean;
   /** A socket for datagrams that is not bound yet. @param address of the family that it is for @throws Error of the system: EMFILE … */
   datagrams(address: string, receiver: DatagramReceiver, options?: DatagramOptions): Datagrams;
 }

@@ -9,6 +9,15 @@ export interface FlowReceiver {
   onClientLost(reason: string): void;
 }
 
+/** The two ends of a flow. */
+export interface FlowEnds {
+  /** Of the client. */
+  readonly address: string;
+  readonly port: number;
+  /** Own address that the client sends to, where the listener has several and the system reports it. */
+  readonly to: string | undefined;
+}
+
 /** The datagrams that one client, which is an address and a port, exchanges with a listener as one session. */
 export class UdpFlow implements DatagramReceiver {
   receiver: FlowReceiver | undefined = undefined;
@@ -19,13 +28,24 @@ export class UdpFlow implements DatagramReceiver {
     private readonly listener: UdpListener,
     /** In the listener's table. */
     readonly key: string,
-    readonly remoteAddress: string,
-    readonly remotePort: number,
+    private readonly ends: FlowEnds,
   ) {}
+
+  get remoteAddress(): string {
+    return this.ends.address;
+  }
+  get remotePort(): number {
+    return this.ends.port;
+  }
+  /** Undefined: that of the listener. */
+  get localAddress(): string | undefined {
+    return this.ends.to;
+  }
 
   /** Sends a datagram to the client. The bytes must not be changed any more. False: it was dropped. */
   send(bytes: Buffer): boolean {
-    return this.#own === undefined ? this.listener.sendTo(bytes, this.remoteAddress, this.remotePort) : this.#own.send(bytes);
+    const { address, port, to } = this.ends;
+    return this.#own === undefined ? this.listener.sendTo(bytes, address, port, to) : this.#own.send(bytes);
   }
 
   /** The next datagram of the client begins another flow (proxy_requests). This one can still be sent to. */
@@ -43,12 +63,12 @@ export class UdpFlow implements DatagramReceiver {
 
   /**
    * Takes a socket of its own on the listener's address, connected to the client: the system prefers it to all others for this client.
-   * @param open makes the socket, which is bound
+   * @param open makes the socket, which is bound. Undefined as a host: that of the listener
    */
-  moveTo(open: (receiver: DatagramReceiver) => Datagrams): void {
+  moveTo(open: (receiver: DatagramReceiver, host: string | undefined) => Datagrams): void {
     if (this.#own !== undefined) return;
     try {
-      const socket = open(this);
+      const socket = open(this, this.ends.to);
       // Before, so that it is closed with the flow.
       this.#own = socket;
       socket.connect(this.remoteAddress, this.remotePort);
@@ -57,10 +77,10 @@ export class UdpFlow implements DatagramReceiver {
     }
   }
 
-  onDatagram(bytes: Buffer, address: string, port: number): void {
+  onDatagram(bytes: Buffer, address: string, port: number, to?: string): void {
     if (address === this.remoteAddress && port === this.remotePort) this.receiver?.onClientDatagram(bytes);
     // Between bind() and connect() anybody's may have come.
-    else this.listener.onDatagram(bytes, address, port);
+    else this.listener.onDatagram(bytes, address, port, to ?? this.ends.to);
   }
 
   onSocketError({ code, message }: NodeJS.ErrnoException): void {

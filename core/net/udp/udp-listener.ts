@@ -1,7 +1,7 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { systemErrorText } from '../../contract/system-error.js';
 import type { NetContext } from '../net-context.js';
-import { UdpFlow } from './udp-flow.js';
+import { UdpFlow, type FlowEnds } from './udp-flow.js';
 import type { DatagramReceiver, Datagrams } from '../transport/datagrams.js';
 
 /** A turn of the event loop that took no longer left no time for a datagram to come. Milliseconds. */
@@ -79,8 +79,9 @@ export class UdpListener implements DatagramReceiver {
     this.#socket = this.#bind(this, this.options.port, descriptor);
   }
 
-  sendTo(bytes: Buffer, address: string, port: number): boolean {
-    return this.#socket?.sendTo(bytes, address, port) ?? false;
+  /** @param from see {@link Datagrams.sendTo} */
+  sendTo(bytes: Buffer, address: string, port: number, from: string | undefined): boolean {
+    return this.#socket?.sendTo(bytes, address, port, from) ?? false;
   }
 
   /** See {@link UdpFlow.detach}. */
@@ -113,7 +114,7 @@ export class UdpListener implements DatagramReceiver {
   /** Gives each flow a socket of its own: what another program reads from the listener's is of new clients then. */
   moveFlows(): void {
     const { port } = this;
-    if (this.isOpen) for (const flow of this.#flows.values()) flow.moveTo((receiver) => this.#bind(receiver, port));
+    if (this.isOpen) for (const flow of this.#flows.values()) flow.moveTo((receiver, host) => this.#bind(receiver, port, undefined, host));
   }
 
   /** Closes the socket at once. */
@@ -122,13 +123,13 @@ export class UdpListener implements DatagramReceiver {
     this.#socket = undefined;
   }
 
-  onDatagram(bytes: Buffer, address: string, port: number): void {
+  onDatagram(bytes: Buffer, address: string, port: number, to?: string): void {
     if (!this.isOpen) return;
     this.#received++;
     this.context.clock.refresh();
-    const key = `${address} ${port}`;
+    const key = to === undefined ? `${address} ${port}` : `${address} ${port} ${to}`;
     const flow = this.#flows.get(key);
-    if (flow === undefined) this.#begin(key, address, port, bytes);
+    if (flow === undefined) this.#begin(key, { address, port, to }, bytes);
     else flow.receiver?.onClientDatagram(bytes);
   }
 
@@ -136,17 +137,19 @@ export class UdpListener implements DatagramReceiver {
     this.context.log.write('alert', `recvmsg() on ${this.options.address} failed (${systemErrorText(error)})`);
   }
 
-  #begin(key: string, address: string, port: number, first: Buffer): void {
+  #begin(key: string, ends: FlowEnds, first: Buffer): void {
     // No system sends from port 0: a response would be an error.
-    if (port === 0 || !this.server.admitFlow()) return;
-    const flow = new UdpFlow(this, key, address, port);
+    if (ends.port === 0 || !this.server.admitFlow()) return;
+    const flow = new UdpFlow(this, key, ends);
     this.#flows.set(key, flow);
     this.server.serveFlow(flow, first);
   }
 
-  #bind(receiver: DatagramReceiver, port: number, descriptor?: number): Datagrams {
-    const { host, ipv6Only, receiveBuffer, sendBuffer } = this.options;
-    const socket = this.context.transport.datagrams(host, receiver, { reusePort: this.#isShared, ipv6Only, receiveBuffer, sendBuffer });
+  #bind(receiver: DatagramReceiver, port: number, descriptor?: number, host = this.options.host): Datagrams {
+    const { ipv6Only, receiveBuffer, sendBuffer } = this.options;
+    const reportsDestination = host === '0.0.0.0' || host === '::';
+    const options = { reusePort: this.#isShared, ipv6Only, reportsDestination, receiveBuffer, sendBuffer };
+    const socket = this.context.transport.datagrams(host, receiver, options);
     try {
       if (descriptor === undefined) socket.bind(host, port);
       else socket.adopt(descriptor);

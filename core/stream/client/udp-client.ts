@@ -48,9 +48,9 @@ export class UdpClient implements ClientEnd, FlowReceiver, SessionClient {
   get remotePort(): number {
     return this.flow.remotePort;
   }
-  /** Of the listener: Node does not tell which address of the machine a datagram was sent to. */
+  /** Of the listener, where the system does not tell which address of the machine a datagram was sent to. */
   get localAddress(): string {
-    return this.listener.options.host;
+    return this.flow.localAddress ?? this.listener.options.host;
   }
   get localPort(): number {
     return this.listener.options.port;

@@ -1,4 +1,4 @@
-import type { Connection } from '../../../net/transport/connection.js';
+import { FileSending, type Connection } from '../../../net/transport/connection.js';
 import type { ClientStream, Tunnel } from '../../request/client-stream.js';
 import type { Lender } from '../../request/lender.js';
 import type { HttpContext } from '../../request/context.js';
@@ -59,6 +59,10 @@ export class Http1Stream implements ClientStream {
 
   write(request: Request, chunk: Buffer, from: number, to: number, lender: Lender | undefined): void {
     if (this.connection.request === request) this.#writer.write(request, chunk, from, to, lender);
+  }
+
+  sendFile(request: Request, file: number, from: number, count: number): number {
+    return this.connection.request === request ? this.#writer.sendFile(request, file, from, count) : FileSending.NoRoom;
   }
 
   flush(request: Request): void {

@@ -1,4 +1,4 @@
-import type { Connection } from '../../../net/transport/connection.js';
+import { FileSending, type Connection } from '../../../net/transport/connection.js';
 import { CHUNK_END, encodeChunkHead, LAST_CHUNK, LAST_CHUNK_HEAD } from '../../../net/http1/chunked.js';
 import type { ReadBuffers } from '../../../net/buffers.js';
 import type { Lender } from '../../request/lender.js';
@@ -73,6 +73,15 @@ export class ResponseWriter {
     }
     this.flush(request);
     this.#writePiece(request, chunk, from, to, lender);
+  }
+
+  sendFile(request: Request, file: number, from: number, count: number): number {
+    const { socket } = this;
+    if (socket.sendFile === undefined || request.chunked) return FileSending.Impossible;
+    this.flush(request);
+    const sent = socket.sendFile(file, from, count);
+    if (sent > 0) request.bytesSent += sent;
+    return sent;
   }
 
   end(request: Request): void {

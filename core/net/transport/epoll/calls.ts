@@ -1,6 +1,8 @@
 import type * as Ffi from 'node:ffi';
 import { getSystemErrorName } from 'node:util';
 import { readAddress, type SocketAddress } from './addresses.js';
+import { Level } from './levels.js';
+import { readDestination } from './packet-info.js';
 import type { SocketFamily } from './socket-family.js';
 
 /**
@@ -26,9 +28,11 @@ const DEFINITIONS = {
   getsockname: THREE,
   getsockopt: FIVE,
   listen: TWO,
+  preadv2: FIVE,
   read: THREE,
   recvmsg: THREE,
   send: FOUR,
+  sendfile: FOUR,
   sendmsg: THREE,
   setsockopt: FIVE,
   shutdown: TWO,
@@ -43,15 +47,11 @@ export const enum Errno {
   Interrupted = 4,
   Again = 11,
   InvalidArgument = 22,
+  BrokenPipe = 32,
   NoBuffers = 105,
   Aborted = 103,
+  Reset = 104,
   InProgress = 115,
-}
-export const enum Level {
-  Ip = 0,
-  Socket = 1,
-  Tcp = 6,
-  Ipv6 = 41,
 }
 export const enum SocketOption {
   Error = 4,
@@ -85,13 +85,21 @@ const ADDRESS_SIZE = 128;
 const REGISTERS = 4096;
 /** F_SETFL. */
 const SET_FLAGS = 4n;
+/** Bytes that one call of sendfile(2) sends at most. */
+const MOST_OF_FILE = 0x7ffff000;
+/** RWF_NOWAIT. */
+const NO_WAITING = 8n;
 /** `struct msghdr`, followed by the one `struct iovec` that it has (64 bits): where their parts are. */
 const NAME_LENGTH = 8;
 const VECTOR = 16;
 const VECTOR_COUNT = 24;
+const CONTROL = 32;
+const CONTROL_LENGTH = 40;
 const IOVEC = 56;
 const IOVEC_LENGTH = IOVEC + 8;
 const MESSAGE_SIZE = IOVEC + 16;
+/** Room for the one control message that is asked for. */
+const CONTROL_SIZE = 64;
 
 /**
  * The system calls of one thread. Each returns the result of the system, or below 0 the number of the error, as Node.js has it. The
@@ -109,7 +117,9 @@ export class SystemCalls {
   readonly #wordAt: bigint;
   readonly #message: Buffer = Buffer.alloc(MESSAGE_SIZE);
   readonly #messageAt: bigint;
+  readonly #vectorAt: bigint;
   readonly #registers: bigint[] = Array.from({ length: REGISTERS }, (_, value) => BigInt(value));
+  readonly #control: Buffer = Buffer.alloc(CONTROL_SIZE);
   #last: Uint8Array | undefined = undefined;
   #lastAt = 0n;
   #lastLength = 0n;
@@ -122,8 +132,10 @@ export class SystemCalls {
     this.#wordAt = ffi.getRawPointer(this.#word);
     this.#messageAt = ffi.getRawPointer(this.#message);
     this.#message.writeBigUInt64LE(this.#addressAt, 0);
-    this.#message.writeBigUInt64LE(this.#messageAt + BigInt(IOVEC), VECTOR);
+    this.#vectorAt = this.#messageAt + BigInt(IOVEC);
+    this.#message.writeBigUInt64LE(this.#vectorAt, VECTOR);
     this.#message.writeBigUInt64LE(1n, VECTOR_COUNT);
+    this.#message.writeBigUInt64LE(ffi.getRawPointer(this.#control), CONTROL);
   }
 
   /** Reads up to the length of the buffer. */
@@ -150,15 +162,55 @@ export class SystemCalls {
     return count < 0 ? this.#failure() : count;
   }
 
-  /** Reads a datagram into {@link joined}; {@link peer} has where it comes from. */
+  /** Sends bytes of a file (sendfile(2)), as many as the system accepts. @returns 0: the file has no more */
+  sendFile(descriptor: number, file: number, from: number, count: number): number {
+    this.#word.writeBigUInt64LE(BigInt(from), 0);
+    const sent = this.#c.sendfile(
+      this.#register(descriptor),
+      this.#register(file),
+      this.#wordAt,
+      this.#register(Math.min(count, MOST_OF_FILE)),
+    );
+    return sent < 0 ? this.#failure() : sent;
+  }
+
+  /** Reads what the system has in memory of a file: {@link Errno.Again} if it would have to wait for a disk. @returns 0: the file has no more */
+  readCached(file: number, into: Uint8Array, from: number): number {
+    return this.#readCached(file, this.ffi.getRawPointer(into), into.length, from);
+  }
+
+  /** Reads one byte in the same way, and drops it. */
+  probeCached(file: number, at: number): number {
+    return this.#readCached(file, this.#joinedAt, 1, at);
+  }
+
+  #readCached(file: number, intoAt: bigint, length: number, from: number): number {
+    this.#message.writeBigUInt64LE(intoAt, IOVEC);
+    this.#message.writeUInt32LE(length, IOVEC_LENGTH);
+    const count = this.#c.preadv2(this.#register(file), this.#vectorAt, 1n, BigInt(from), NO_WAITING);
+    return count < 0 ? this.#failure() : count;
+  }
+
+  /** Reads a datagram into {@link joined}; {@link peer} has where it comes from, and {@link destination} the address that it was sent to. */
   receiveDatagram(descriptor: number): number {
     this.#prepareMessage(ADDRESS_SIZE, this.#joinedAt, this.joined.length);
+    this.#message.writeUInt32LE(CONTROL_SIZE, CONTROL_LENGTH);
     const length = this.#c.recvmsg(this.#register(descriptor), this.#messageAt, 0n);
     return length < 0 ? this.#failure() : length;
   }
 
-  /** @param to in the form of the system; undefined: it is connected */
-  sendDatagram(descriptor: number, bytes: Uint8Array, to: Uint8Array | undefined): number {
+  /** Of the datagram that was received last, where its socket reports it. */
+  get destination(): string | undefined {
+    return this.#message.readUInt32LE(CONTROL_LENGTH) === 0 ? undefined : readDestination(this.#control);
+  }
+
+  /**
+   * @param to in the form of the system; undefined: it is connected
+   * @param from see {@link sourceMessage}; undefined: the system chooses
+   */
+  sendDatagram(descriptor: number, bytes: Uint8Array, to: Uint8Array | undefined, from: Uint8Array | undefined): number {
+    this.#message.writeUInt32LE(from?.length ?? 0, CONTROL_LENGTH);
+    if (from !== undefined) this.#control.set(from);
     if (to !== undefined) this.#address.set(to);
     this.#prepareMessage(to?.length ?? 0, bytes.length === 0 ? this.#joinedAt : this.ffi.getRawPointer(bytes), bytes.length);
     const sent = this.#c.sendmsg(this.#register(descriptor), this.#messageAt, NO_SIGNAL);

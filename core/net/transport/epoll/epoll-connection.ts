@@ -1,9 +1,10 @@
 import type { Socket } from 'node:net';
 import type { ReadMemory } from '../../read-memory.js';
-import type { Connection, ConnectingUser, ConnectionUser } from '../connection.js';
+import { FileSending, type Connection, type ConnectingUser, type ConnectionUser } from '../connection.js';
 import { openStream } from '../node/stream-of.js';
 import type { SocketAddress } from './addresses.js';
-import { callError, Errno, JOINED, Level, SocketOption, TcpOption } from './calls.js';
+import { callError, Errno, JOINED, SocketOption, TcpOption } from './calls.js';
+import { Level } from './levels.js';
 import { Ready, type EpollLoop, type DescriptorOwner } from './loop.js';
 import { UnsentOutput } from './unsent-output.js';
 
@@ -30,6 +31,8 @@ export class EpollConnection implements Connection, DescriptorOwner {
   #isFinished = false;
   #closesSoon = false;
   #corks = 0;
+  /** A part of a file waits for room. */
+  #fileWaits = false;
   #closeListeners: (() => void)[] | undefined = undefined;
 
   /**
@@ -97,6 +100,20 @@ export class EpollConnection implements Connection, DescriptorOwner {
   writeNow(bytes: Buffer): number {
     if (this.destroyed || this.writableEnded || this.#corks > 0 || this.#isConnecting || !this.#output.isEmpty) return 0;
     return Math.max(this.loop.calls.send(this.#descriptor, bytes), 0);
+  }
+
+  sendFile(file: number, from: number, count: number): number {
+    if (this.destroyed || this.writableEnded || this.#corks > 0 || this.#isConnecting) return FileSending.Impossible;
+    if (this.#output.isEmpty) {
+      const sent = this.loop.calls.sendFile(this.#descriptor, file, from, count);
+      if (sent >= 0) return sent;
+      if (sent === -Errno.BrokenPipe || sent === -Errno.Reset) this.#fail(sent, 'write');
+      else if (sent !== -Errno.Again && sent !== -Errno.Interrupted) return FileSending.Impossible;
+      this.#fileWaits = true;
+      this.#watch();
+    }
+    this.writableNeedDrain = true;
+    return FileSending.NoRoom;
   }
 
   cork(): void {
@@ -183,7 +200,7 @@ export class EpollConnection implements Connection, DescriptorOwner {
       this.#connected();
       return;
     }
-    if (!this.#output.isEmpty && (events & (Ready.Write | Ready.Error | Ready.HangUp)) !== 0) this.#flush();
+    if ((this.#fileWaits || !this.#output.isEmpty) && (events & (Ready.Write | Ready.Error | Ready.HangUp)) !== 0) this.#flush();
     if (this.destroyed) return;
     if (!this.#isPaused && !this.#hasEnded) {
       if ((events & (Ready.Read | Ready.Error | Ready.HangUp)) !== 0) this.#read();
@@ -236,6 +253,7 @@ export class EpollConnection implements Connection, DescriptorOwner {
 
   #flush(): void {
     if (this.#isConnecting || this.destroyed) return;
+    this.#fileWaits = false;
     const error = this.#output.send(this.loop.calls, this.#descriptor);
     if (error < 0) {
       this.#fail(error, 'write');
@@ -302,7 +320,7 @@ export class EpollConnection implements Connection, DescriptorOwner {
     if (this.#descriptor < 0) return;
     const { loop } = this;
     const reads = this.#isPaused || this.#hasEnded ? Ready.None : Ready.Read;
-    const events = reads | (this.#output.isEmpty || this.#corks > 0 ? Ready.None : Ready.Write);
+    const events = reads | ((this.#output.isEmpty && !this.#fileWaits) || this.#corks > 0 ? Ready.None : Ready.Write);
     const before = this.#watched;
     if (events === before) return;
     this.#watched = events;

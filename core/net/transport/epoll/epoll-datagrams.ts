@@ -1,7 +1,9 @@
 import type { DatagramOptions, DatagramReceiver, Datagrams } from '../datagrams.js';
 import { addressBytes, type SocketAddress } from './addresses.js';
-import { callError, Errno, Level, SocketKind, SocketOption } from './calls.js';
+import { callError, Errno, SocketKind, SocketOption } from './calls.js';
+import { Level } from './levels.js';
 import { Ready, type DescriptorOwner, type EpollLoop } from './loop.js';
+import { PacketInfo, sourceMessage } from './packet-info.js';
 import { SocketFamily } from './socket-family.js';
 
 /** Most datagrams that are read at once: then other sockets have their turn. */
@@ -18,6 +20,9 @@ export class EpollDatagrams implements Datagrams, DescriptorOwner {
   #lastAddress = '';
   #lastPort = -1;
   #lastBytes: Buffer = Buffer.alloc(0);
+  /** Where the last one came from, also as a control message. */
+  #lastFrom: string | undefined = undefined;
+  #lastSource: Buffer | undefined = undefined;
 
   /**
    * @param family of the addresses: any of them
@@ -78,10 +83,10 @@ export class EpollDatagrams implements Datagrams, DescriptorOwner {
 
   send(bytes: Buffer): boolean {
     if (!this.isOpen) return false;
-    return this.#sent(this.loop.calls.sendDatagram(this.#descriptor, bytes, undefined));
+    return this.#sent(this.loop.calls.sendDatagram(this.#descriptor, bytes, undefined, undefined));
   }
 
-  sendTo(bytes: Buffer, address: string, port: number): boolean {
+  sendTo(bytes: Buffer, address: string, port: number, from?: string): boolean {
     if (!this.isOpen) return false;
     if (address !== this.#lastAddress || port !== this.#lastPort) {
       const to = addressBytes(address, port);
@@ -90,7 +95,11 @@ export class EpollDatagrams implements Datagrams, DescriptorOwner {
       this.#lastPort = port;
       this.#lastBytes = to;
     }
-    return this.#sent(this.loop.calls.sendDatagram(this.#descriptor, bytes, this.#lastBytes));
+    if (from !== this.#lastFrom) {
+      this.#lastFrom = from;
+      this.#lastSource = from === undefined ? undefined : sourceMessage(from, this.#isVersion6);
+    }
+    return this.#sent(this.loop.calls.sendDatagram(this.#descriptor, bytes, this.#lastBytes, this.#lastSource));
   }
 
   close(): void {
@@ -113,7 +122,7 @@ export class EpollDatagrams implements Datagrams, DescriptorOwner {
         continue;
       }
       const { address = '', port } = calls.peer;
-      this.receiver.onDatagram(Buffer.from(calls.joined.subarray(0, length)), address, port);
+      this.receiver.onDatagram(Buffer.from(calls.joined.subarray(0, length)), address, port, calls.destination);
     }
   }
 
@@ -127,7 +136,9 @@ export class EpollDatagrams implements Datagrams, DescriptorOwner {
 
   #watch(): void {
     const { calls } = this.loop;
-    const { receiveBuffer, sendBuffer } = this.options;
+    const { receiveBuffer, sendBuffer, reportsDestination = false } = this.options;
+    if (reportsDestination && this.#isVersion6) calls.setOption(this.#descriptor, Level.Ipv6, PacketInfo.AskIpv6, 1);
+    else if (reportsDestination) calls.setOption(this.#descriptor, Level.Ip, PacketInfo.Ip, 1);
     if (receiveBuffer !== undefined) calls.setOption(this.#descriptor, Level.Socket, SocketOption.ReceiveBuffer, receiveBuffer);
     if (sendBuffer !== undefined) calls.setOption(this.#descriptor, Level.Socket, SocketOption.SendBuffer, sendBuffer);
     const error = this.loop.add(this.#descriptor, this, Ready.Read);

@@ -8,7 +8,8 @@ import type { OpenDescriptors } from '../open-descriptors.js';
 import type { ListenPlace, ListeningSocket, ListeningUser } from '../listening.js';
 import type { Target, Transport } from '../transport.js';
 import { addressBytes, pathBytes } from './addresses.js';
-import { callError, Errno, Level, SocketKind, SystemCalls, TcpOption } from './calls.js';
+import { callError, Errno, SocketKind, SystemCalls, TcpOption } from './calls.js';
+import { Level } from './levels.js';
 import { EpollConnection } from './epoll-connection.js';
 import { EpollDatagrams } from './epoll-datagrams.js';
 import { EpollListening } from './epoll-listening.js';
@@ -48,6 +49,16 @@ export class EpollTransport implements Transport {
 
   async listen(place: ListenPlace, user: ListeningUser): Promise<ListeningSocket> {
     return place.secure ? this.other.listen(place, user) : EpollListening.open(this.loop, place, user);
+  }
+
+  readCached(file: number, into: Buffer, from: number): number | undefined {
+    const count = this.loop.calls.readCached(file, into, from);
+    return count === -Errno.Again ? undefined : Math.max(count, 0);
+  }
+
+  isCached(file: number, from: number, count: number): boolean {
+    const { calls } = this.loop;
+    return calls.probeCached(file, from) === 1 && calls.probeCached(file, from + count - 1) === 1;
   }
 
   datagrams(address: string, receiver: DatagramReceiver, options?: DatagramOptions): Datagrams {
