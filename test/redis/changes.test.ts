@@ -20,6 +20,10 @@ async function startNodes(t: ExecutionContext, names: string, { port }: RedisSer
 
 const KEY = '-----BEGIN PRIVATE KEY-----\\nAAAA\\n-----END PRIVATE KEY-----';
 
+/** A directive of a module that only the newer version has. */
+const extra = ({ master }: ChangesNode): Promise<unknown> =>
+  master.transactions.apply((root) => [{ op: 'add', parent: find(root, 'location', '/x'), text: 'extra on;' }]);
+
 const withKey = ({ master }: ChangesNode): Promise<unknown> =>
   master.transactions.apply((root) => [{ op: 'add', parent: find(root, 'location', '/x'), text: `allow "${KEY}";` }]);
 
@@ -162,6 +166,39 @@ testRedis('redis-server: a node that lacks a module of the others does not take 
   t.is(c.members.length, 3);
 });
 
+testRedis('redis-server: older nodes of two versions stop at a change that they do not understand, until they are upgraded', async (t) => {
+  const server = await RedisServer.start(t);
+  const specs = registry();
+  specs.register('extra_module', { extra: directive({ in: ['location'], args: flag(), dynamic: true }) });
+  const upgraded = async (node: ChangesNode): Promise<ChangesNode> => {
+    await node.end();
+    return ChangesNode.start(t, node.name, server.port, { specs, folder: node.folder });
+  };
+  const [a, b, c] = await startNodes(t, 'abc', server);
+  const newC = await upgraded(c);
+  // Both versions understand these, whichever node makes them.
+  await newC.add('10.0.0.3:80');
+  await a.add('10.0.0.4:80');
+  await same(t, [a, b, newC]);
+  await t.throwsAsync(extra(a), { message: /extra/ });
+  await extra(newC);
+  await waitFor('the older nodes', () => [a, b].every(({ status }) => status.state === 'diverged'));
+  for (const node of [a, b]) {
+    t.regex(node.status.reason ?? '', /unknown directive "extra"|modules that this one has not loaded: "extra_module"/);
+    t.like(await t.throwsAsync(node.add('10.0.0.9:80')), { status: 503, code: 'NodeDiverged' });
+    t.is(node.members.length, 4);
+  }
+  await newC.add('10.0.0.5:80');
+  const newB = await upgraded(b);
+  await newB.add('10.0.0.6:80');
+  await same(t, [newB, newC]);
+  t.is(a.members.length, 4);
+  const newA = await upgraded(a);
+  await same(t, [newA, newB, newC]);
+  t.is(newA.members.length, 6);
+  t.regex(newA.master.printed(), /extra on/);
+});
+
 testRedis('redis-server: cluster_wait: a change that no replica has is made, and the response says so', async (t) => {
   const server = await RedisServer.start(t);
   const [a, b] = await startNodes(t, 'ab', server, { wait: { replicas: 1, timeout: 50 } });
@@ -184,4 +221,25 @@ testRedis('redis-server: a node with cluster_key_file takes nothing that is not 
   t.is(b.status.state, 'diverged');
   t.regex(b.status.reason ?? '', /is not encrypted, as this node expects/);
   t.false(b.members.some((member) => member.startsWith('10.0.0.3:')));
+});
+
+testRedis('redis-server: keys of another program and another format are named, and not touched', async (t) => {
+  const server = await RedisServer.start(t);
+  const rejected = async (name: string, text: RegExp): Promise<void> => {
+    const node = await ChangesNode.start(t, name, server.port);
+    const error = await t.throwsAsync(node.add('10.0.0.3:80'));
+    t.like(error, { status: 503, code: 'StoreUnavailable' });
+    t.regex(error?.message ?? '', text);
+    t.is(node.members.length, 2);
+    await node.end();
+  };
+  await server.cli('SET', '{srv:c}:config', 'mine');
+  await rejected('a', /has keys "\{srv:c\}:…" of another program: choose another "prefix"; nothing was changed/);
+  t.is(await server.cli('GET', '{srv:c}:config'), '$4\r\nmine\r\n');
+  await server.cli('FLUSHALL');
+  await server.cli('HSET', '{srv:c}:config', 'color', 'red');
+  await rejected('b', /of another program: choose another "prefix"/);
+  await server.cli('HSET', '{srv:c}:config', 'format', '0');
+  await rejected('c', /the data in redis "main" has format 0, this version of srv has format 1: choose another "prefix"/);
+  t.is(await server.cli('HGETALL', '{srv:c}:config'), '*4\r\n$5\r\ncolor\r\n$3\r\nred\r\n$6\r\nformat\r\n$1\r\n0\r\n');
 });
