@@ -6,6 +6,11 @@ import type { ConnectionTls } from '../contract/client-connection.js';
 const GROUP = 0xb3;
 const NO_OFFER = { ciphers: '', groups: '', signatures: '' };
 
+/** @param hello null: it could not be read */
+export function offerOf(hello: ClientHello | null): ConnectionTls['offered'] {
+  return hello === null ? NO_OFFER : { ciphers: hello.ciphers, groups: hello.groups, signatures: hello.signatures };
+}
+
 /** Result of a handshake: copied at its end, because the socket forgets it when it is closed. */
 export class AgreedTls implements ConnectionTls {
   readonly protocol: string;
@@ -25,7 +30,7 @@ export class AgreedTls implements ConnectionTls {
     this.cipher = socket.getCipher().name;
     this.isReused = socket.isSessionReused();
     this.alpn = socket.alpnProtocol || undefined;
-    this.offered = hello === null ? NO_OFFER : { ciphers: hello.ciphers, groups: hello.groups, signatures: hello.signatures };
+    this.offered = offerOf(hello);
     const session = socket.getSession();
     this.group = session === undefined ? 0 : groupIn(session);
     if (this.isReused && session !== undefined) this.#sessionId = idIn(session);

@@ -1,9 +1,7 @@
 import { EventEmitter } from 'node:events';
-import type { SecureContext, SecureContextOptions } from 'node:tls';
+import type { SecureContextOptions } from 'node:tls';
 import type { CertificateChooser, ChosenCertificates, TlsSessions, TlsSettings } from '../contract/manifest.js';
-import { nodeTls } from './node-tls.js';
-import { contextWithSilentAuthorities } from './silent-authorities.js';
-import { useTicketKeys } from './ticket-keys.js';
+import { NodeContext } from './node-context.js';
 import {
   alpnList,
   type ConnectionSessions,
@@ -12,6 +10,7 @@ import {
   type TlsIdentity,
   type VariableContexts,
 } from './tls-identity.js';
+import type { TlsContext } from './transport/tls.js';
 
 /** Certificates and ciphers of a server, checked. */
 export interface ServerTls {
@@ -38,30 +37,18 @@ const AWAITING: HandshakeRejection = {
 /** Length of the id of a session of TLS 1.3 that is kept under it, in bytes. */
 const SESSION_ID = 32;
 
-/** @throws Error of OpenSSL for certificates, keys and ciphers that cannot be used */
-export function serverTls(settings: TlsSettings): ServerTls {
-  const {
-    sessions,
-    formerTicketKeys = [],
-    clientAuthority,
-    verifyDepth = Infinity,
-    alpn,
-    rejectsHandshake = false,
-    awaitsCertificate = false,
-    handshakeTimeout: _,
-    trusted = [],
-    certificates,
-    keyLog,
-    ...options
-  } = settings;
-  const create = (more: SecureContextOptions): SecureContext => {
-    const all = { ...options, ...more };
-    const context = trusted.length > 0 ? contextWithSilentAuthorities(all, trusted) : nodeTls().createSecureContext(all);
-    if (options.ticketKeys !== undefined && formerTicketKeys.length > 0) useTicketKeys(context, [options.ticketKeys, ...formerTicketKeys]);
-    return context;
-  };
+/**
+ * @param checks false: another thread has found that certificates, keys and ciphers can be used; contexts are made with the first handshake
+ * @throws Error of OpenSSL for what cannot be used
+ */
+export function serverTls(settings: TlsSettings, checks: boolean): ServerTls {
+  const { alpn, rejectsHandshake = false, awaitsCertificate = false, handshakeTimeout: _, certificates, ...options } = settings;
+  const create = (more: SecureContextOptions): TlsContext => new NodeContext({ ...options, ...more });
+  const { clientAuthority, verifyDepth = Infinity, keyLog, sessions } = options;
+  const context = create({});
+  if (checks) void context.node;
   const identity = {
-    context: create({}),
+    context,
     variable: certificates && new ChosenContexts(certificates, options.sessionIdContext ?? '', create),
     alpn: alpn === undefined ? HTTP1 : alpnList(alpn),
     clientAuthority,
@@ -75,15 +62,15 @@ export function serverTls(settings: TlsSettings): ServerTls {
 
 /** One context for each certificate, as long as that is retained elsewhere. */
 class ChosenContexts implements VariableContexts {
-  readonly #made = new WeakMap<ChosenCertificates, SecureContext>();
+  readonly #made = new WeakMap<ChosenCertificates, TlsContext>();
 
   constructor(
     private readonly certificates: CertificateChooser,
     private readonly sessionIdContext: string,
-    private readonly create: (options: SecureContextOptions) => SecureContext,
+    private readonly create: (options: SecureContextOptions) => TlsContext,
   ) {}
 
-  contextFor(subject: object): SecureContext | undefined {
+  contextFor(subject: object): TlsContext | undefined {
     const chosen = this.certificates.choose(subject);
     const made = chosen && this.#made.get(chosen);
     if (chosen === undefined || made !== undefined) return made;

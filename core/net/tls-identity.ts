@@ -1,13 +1,13 @@
 import type { EventEmitter } from 'node:events';
-import type { SecureContext } from 'node:tls';
 import type { ConnectionTls } from '../contract/client-connection.js';
 import type { KeyLog } from '../contract/manifest.js';
 import type { AcceptedConnection } from './accepted-connection.js';
+import type { TlsContext } from './transport/tls.js';
 
 /** How a server presents itself in a handshake. */
 export interface TlsIdentity {
   /** Certificates, versions, ciphers, ticket keys; without certificates where {@link variable} has them. */
-  readonly context: SecureContext;
+  readonly context: TlsContext;
   /** Chooses the certificates of each handshake. */
   readonly variable: VariableContexts | undefined;
   /** Protocols to choose from by ALPN, in the form of the wire (RFC 7301, 3.1); the first one that the client offers is spoken. */
@@ -27,7 +27,7 @@ export interface TlsIdentity {
 /** The contexts of a server whose certificates variables name. */
 export interface VariableContexts {
   /** @param subject see {@link CertificateChooser} @returns undefined: there are no certificates @throws Error for the error log */
-  contextFor(subject: object): SecureContext | undefined;
+  contextFor(subject: object): TlsContext | undefined;
 }
 
 /** How a handshake is rejected. */
@@ -58,7 +58,7 @@ export interface TlsIdentities {
   /** @param serverName name that the client requested, in lower case; empty: none. Undefined: no server there has a certificate. */
   tlsFor(serverName: string): TlsIdentity | undefined;
   /** The context of a handshake by variables, which have the values of this connection. @throws what `contextFor` throws */
-  variableContext(contexts: VariableContexts, connection: AcceptedConnection): SecureContext | undefined;
+  variableContext(contexts: VariableContexts, connection: AcceptedConnection): TlsContext | undefined;
   /** @param isReused the client has resumed a session */
   onHandshake(tls: ConnectionTls): void;
   /** @param reason for the error log; empty: there is none */

@@ -21,6 +21,8 @@ type AnyListener = StreamListener | UdpStreamListener;
 export class StreamEngine extends ServerFollower<StreamServer, AnyListener, StreamConfiguration, ServerCompiler> {
   readonly #context: StreamContext;
   readonly #recorder: UnitRecorder;
+  /** Certificates: the master's are those of its workers. */
+  readonly #checks: boolean;
 
   constructor(
     private readonly relays: StreamRelays,
@@ -33,6 +35,7 @@ export class StreamEngine extends ServerFollower<StreamServer, AnyListener, Stre
     super({ engine: 'stream', recorder, generations, files, options });
     this.#context = new StreamContext(shared, generations);
     this.#recorder = recorder;
+    this.#checks = options.role !== 'worker';
     shared.listeners.add(this.listeners);
     relays.targets.onUse = (name) => recorder.use(upstreamInput(name));
   }
@@ -45,7 +48,7 @@ export class StreamEngine extends ServerFollower<StreamServer, AnyListener, Stre
         ({ declaration, hooks, file, resourceLimits }) =>
           new CheckedStreamModule({ declaration, hooks: hooks as unknown as StreamModule, file, resourceLimits }, this.#context.log),
       );
-    return new ServerCompiler(checked, modules.streamArgs, this.#recorder);
+    return new ServerCompiler(checked, modules.streamArgs, this.#recorder, this.#checks);
   }
 
   protected compile(

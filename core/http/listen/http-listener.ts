@@ -1,10 +1,10 @@
 import type { ConnectionTls } from '../../contract/client-connection.js';
-import type { SecureContext } from 'node:tls';
 import type { AcceptedConnection } from '../../net/accepted-connection.js';
 import type { ListenOptions } from '../../net/listen-options.js';
 import { ConnectionListener } from '../../net/connection-listener.js';
 import type { ConnectionUser } from '../../net/transport/connection.js';
 import type { TlsIdentities, TlsIdentity, VariableContexts } from '../../net/tls-identity.js';
+import type { TlsContext } from '../../net/transport/tls.js';
 import type { ServedConnection } from '../client/connection.js';
 import { Http1Connection } from '../client/h1/http1-connection.js';
 import { Http2Connection } from '../client/h2/http2-connection.js';
@@ -88,7 +88,7 @@ export class HttpListener extends ConnectionListener<ServedConnection> implement
     return server.settings.http2 || this.options.http2 ? tls?.http2Identity : tls?.identity;
   }
 
-  variableContext(contexts: VariableContexts, connection: AcceptedConnection): SecureContext | undefined {
+  variableContext(contexts: VariableContexts, connection: AcceptedConnection): TlsContext | undefined {
     return withHandshakeRequest(this.context, this, connection, (request) => contexts.contextFor(request));
   }
 

@@ -20,6 +20,7 @@ import { checkErrorPage, httpListens, locationSettings, serverSettings, type Pro
 
 import { folderInput, type Holdings, type UnitRecorder } from '../../config/holdings.js';
 import { serverNames } from '../../net/server-names.js';
+import type { TlsSettings } from '../../contract/manifest.js';
 import { serverTls, type ServerTls } from '../../net/server-tls.js';
 import type { VirtualServer } from './virtual-server.js';
 
@@ -44,7 +45,7 @@ export class UnitCompiler {
   readonly #modules: readonly ModuleReader[];
   readonly #core: HttpReader;
   readonly #contentTypes = new ContentTypeTables();
-  readonly #contexts = new SharedByContent(serverTls);
+  readonly #contexts: SharedByContent<TlsSettings, ServerTls>;
   readonly #resolvers: SharedResolvers;
   /** Scopes without settings of their own share one object. */
   readonly #settings = new WeakMap<CoreConf, LocationSettings[]>();
@@ -58,6 +59,7 @@ export class UnitCompiler {
     /** True if explanations are asked for in this thread. */
     private readonly explains: boolean,
   ) {
+    this.#contexts = new SharedByContent((settings) => serverTls(settings, explains));
     this.#resolvers = new SharedResolvers(recorder.log);
     this.#modules = Array.from(modules, ({ declaration, instance, resourceLimits }, at) => ({
       declaration,

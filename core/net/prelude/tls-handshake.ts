@@ -1,12 +1,14 @@
 import type { Server } from 'node:net';
-import type { SecureContext, TLSSocket } from 'node:tls';
+import type { TLSSocket } from 'node:tls';
 import { readClientHello, type ClientHello } from '../../toolkit/client-hello.js';
-import { AgreedTls } from '../agreed-tls.js';
+import type { ConnectionTls } from '../../contract/client-connection.js';
+import { AgreedTls, offerOf } from '../agreed-tls.js';
 import type { AcceptedConnection } from '../accepted-connection.js';
 import type { NetContext } from '../net-context.js';
-import { clientCertificate } from '../client-certificate.js';
+import { clientCertificate, presentedCertificate } from '../client-certificate.js';
 import { logKeys } from '../key-log.js';
 import { nodeTls } from '../node-tls.js';
+import type { SecuringUser, PresentedCertificate, TlsContext } from '../transport/tls.js';
 import { attachStream, detachStream, streamOf } from '../transport/transport.js';
 import type { ConnectionSessions, TlsIdentities, TlsIdentity } from '../tls-identity.js';
 import { Prelude, type PreludeEnd } from './prelude.js';
@@ -35,11 +37,12 @@ function serverNameOf(hello: ClientHello | null): string {
  * versions and sessions before it asks for a certificate: all of them are the settings of the server that the client requests. Bytes other
  * than a handshake pass unchanged: the engine responds to a client that uses plain HTTP.
  */
-export class TlsHandshake extends Prelude {
+export class TlsHandshake extends Prelude implements SecuringUser {
   #held: Buffer | undefined = undefined;
   #error = '';
   /** The received bytes are a handshake. */
   #begun = false;
+  #identity: TlsIdentity | undefined = undefined;
 
   constructor(
     connection: AcceptedConnection,
@@ -50,8 +53,9 @@ export class TlsHandshake extends Prelude {
     super(connection, context, next, 'while SSL handshaking');
   }
 
-  onData(chunk: Buffer): void {
-    const bytes = this.#held === undefined ? chunk : Buffer.concat([this.#held, chunk]);
+  onData(chunk: Buffer, borrowed: boolean): void {
+    const own = borrowed ? Buffer.from(chunk) : chunk;
+    const bytes = this.#held === undefined ? own : Buffer.concat([this.#held, own]);
     const first = bytes[0] as number;
     if (first !== HANDSHAKE && (first & SSL2_BIT) === 0) {
       this.finish(bytes);
@@ -89,9 +93,22 @@ export class TlsHandshake extends Prelude {
       this.fail(level, `${reason} while SSL handshaking`);
       return;
     }
-    const raw = streamOf(connection.socket);
     const context = this.#contextOf(identity);
     if (context === undefined) return;
+    this.#identity = identity;
+    try {
+      const handshake = { context, received: bytes, protocols: identity.alpn, offered: offerOf(hello) };
+      if (connection.socket.acceptTls?.(handshake, this) !== true) this.#acceptByNode(bytes, hello, context, identity);
+    } catch (error) {
+      // Made for the first handshake. That it can be was checked by another thread.
+      this.#reject((error as Error).message);
+    }
+  }
+
+  #acceptByNode(bytes: Buffer, hello: ClientHello | null, context: TlsContext, identity: TlsIdentity): void {
+    const { connection } = this;
+    const raw = streamOf(connection.socket);
+    const { node: secureContext } = context;
     detachStream(raw);
     raw.pause();
     // The handshake reads it again.
@@ -99,7 +116,7 @@ export class TlsHandshake extends Prelude {
     const sessions = identity.sessions?.forConnection(hello?.session ?? '');
     const secure = new (nodeTls().TLSSocket)(raw, {
       isServer: true,
-      secureContext: context,
+      secureContext,
       ALPNProtocols: identity.alpn,
       requestCert: identity.clientAuthority !== undefined,
       rejectUnauthorized: false,
@@ -114,8 +131,29 @@ export class TlsHandshake extends Prelude {
     secure.once('secure', () => this.#secured(secure, hello, identity, sessions));
   }
 
+  onSecured(tls: ConnectionTls, certificate: PresentedCertificate | undefined): void {
+    const authority = this.#identity?.clientAuthority;
+    this.#agreed(tls, authority);
+    if (authority !== undefined) this.connection.certificate = certificate && presentedCertificate(certificate, authority);
+    this.finish(undefined);
+  }
+
+  onNotSecured(reason: string): void {
+    this.#error = reason;
+    this.onEnd();
+  }
+
+  #agreed(tls: ConnectionTls, clientAuthority: string | undefined): void {
+    const { connection } = this;
+    connection.secure = true;
+    connection.alpn = tls.alpn;
+    connection.tls = tls;
+    connection.clientAuthority = clientAuthority;
+    this.identities.onHandshake(tls);
+  }
+
   /** Undefined: there is none, and the handshake has failed. */
-  #contextOf({ variable, context }: TlsIdentity): SecureContext | undefined {
+  #contextOf({ variable, context }: TlsIdentity): TlsContext | undefined {
     const { connection } = this;
     if (variable === undefined) return context;
     let reason = 'no certificate for the server name';
@@ -125,9 +163,13 @@ export class TlsHandshake extends Prelude {
     } catch (error) {
       reason = (error as Error).message;
     }
-    connection.socket.write(fatalAlert(INTERNAL_ERROR));
-    this.fail('error', `${reason} while SSL handshaking`);
+    this.#reject(reason);
     return undefined;
+  }
+
+  #reject(reason: string): void {
+    this.connection.socket.write(fatalAlert(INTERNAL_ERROR));
+    this.fail('error', `${reason} while SSL handshaking`);
   }
 
   #secured(
@@ -139,12 +181,7 @@ export class TlsHandshake extends Prelude {
     const { connection } = this;
     // An error of TLS ends the connection also from now on, see TLSSocket in Node's lib/_tls_wrap.js.
     socket.on('_tlsError', (error: Error) => socket.destroy(error));
-    connection.secure = true;
-    connection.alpn = socket.alpnProtocol || undefined;
-    const tls = new AgreedTls(socket, hello);
-    connection.tls = tls;
-    this.identities.onHandshake(tls);
-    connection.clientAuthority = clientAuthority;
+    this.#agreed(new AgreedTls(socket, hello), clientAuthority);
     if (clientAuthority !== undefined) connection.certificate = clientCertificate(socket, clientAuthority, verifyDepth);
     sessions?.onHandshake(connection.certificate?.error === undefined);
     this.finish(undefined);

@@ -1,4 +1,5 @@
 import type { ReadMemory } from '../read-memory.js';
+import type { SecuringUser, ServerHandshake } from './tls.js';
 
 /** Handles the bytes and the end of a connection. Another user takes it over by a single store, see {@link Connection.client}. */
 export interface ConnectionUser {
@@ -79,4 +80,9 @@ export interface Connection {
   /** Probes of the system (SO_KEEPALIVE). @param idle milliseconds; as {@link interval}. 0 or undefined: the system's */
   setKeepAlive(on: boolean, idle?: number, interval?: number, count?: number): unknown;
   once(event: 'close', listener: () => void): unknown;
+  /**
+   * Speaks TLS from now on, as the server. Undefined or false: it cannot, and TLS of Node.js is put on it, see `streamOf`.
+   * @throws Error of OpenSSL for certificates, keys and ciphers that cannot be used
+   */
+  acceptTls?(handshake: ServerHandshake, user: SecuringUser): boolean;
 }

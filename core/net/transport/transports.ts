@@ -32,7 +32,7 @@ export class Transports implements EventMethod {
   choose(method: string | undefined): void {
     if (method !== undefined && method !== 'epoll') this.current = this.#node;
     else {
-      this.#epoll ??= EpollTransport.open(this.#node, this.open);
+      this.#epoll ??= EpollTransport.open(this.#node, this.open, this.log);
       this.current = typeof this.#epoll === 'string' ? this.#node : this.#epoll;
     }
   }

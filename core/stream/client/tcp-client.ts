@@ -1,4 +1,3 @@
-import type { SecureContext } from 'node:tls';
 import type { Address } from '../../contract/address.js';
 import type { ConnectionTls } from '../../contract/client-connection.js';
 import {
@@ -21,6 +20,7 @@ import type { Connection, ConnectionUser } from '../../net/transport/connection.
 import { readStream } from '../../net/transport/transport.js';
 import type { Timed } from '../../net/timers.js';
 import type { TlsIdentities, TlsIdentity, VariableContexts } from '../../net/tls-identity.js';
+import type { TlsContext } from '../../net/transport/tls.js';
 import type { ClientEnd } from '../session/client-end.js';
 import type { StreamContext } from '../session/context.js';
 import type { Session } from '../session/session.js';
@@ -102,7 +102,7 @@ export class TcpClient extends ConnectionFacts implements ClientEnd, ConnectionU
     const handshake = new TlsHandshake(this.seen, this.context, this, this);
     handshake.start(session.server.tls?.settings.handshakeTimeout ?? HANDSHAKE_TIME);
     if (this.hasEnded) handshake.onEnd();
-    else if (held.length > 0) handshake.onData(held);
+    else if (held.length > 0) handshake.onData(held, false);
     if (this.socket.isPaused()) this.socket.resume();
     return false;
   }
@@ -198,7 +198,7 @@ export class TcpClient extends ConnectionFacts implements ClientEnd, ConnectionU
     return tls?.identity;
   }
 
-  variableContext(contexts: VariableContexts, { serverName }: AcceptedConnection): SecureContext | undefined {
+  variableContext(contexts: VariableContexts, { serverName }: AcceptedConnection): TlsContext | undefined {
     const session = this.#session;
     if (session === undefined) return undefined;
     if (serverName !== undefined) session.chooseServer(serverName);

@@ -9,6 +9,7 @@ import type { StreamHandler, StreamSession } from '../../contract/stream.js';
 import type { Directive } from '../../contract/tree.js';
 import { SharedResolvers } from '../../net/dns/shared-resolvers.js';
 import { serverNames } from '../../net/server-names.js';
+import type { TlsSettings } from '../../contract/manifest.js';
 import { serverTls, type ServerTls } from '../../net/server-tls.js';
 import { SharedByContent } from '../../net/shared-by-content.js';
 import type { CheckedStreamModule } from './checked-module.js';
@@ -32,14 +33,17 @@ export class ServerCompiler {
   readonly #modules: readonly ModuleReader[];
   readonly #core: StreamReader;
   readonly #staysOutside: StaysOutside;
-  readonly #contexts = new SharedByContent(serverTls);
+  readonly #contexts: SharedByContent<TlsSettings, ServerTls>;
   readonly #resolvers: SharedResolvers;
 
   constructor(
     modules: readonly CheckedStreamModule[],
     private readonly args: ArgContext<StreamSession>,
     private readonly recorder: UnitRecorder,
+    /** False: another thread has checked certificates. */
+    checks: boolean,
   ) {
+    this.#contexts = new SharedByContent((settings) => serverTls(settings, checks));
     this.#resolvers = new SharedResolvers(recorder.log);
     this.#modules = modules.map((module, at) => ({
       module,

@@ -3,7 +3,7 @@ import { getSystemErrorName } from 'node:util';
 import { readAddress, type SocketAddress } from './addresses.js';
 import { Level } from './levels.js';
 import { readDestination } from './packet-info.js';
-import type { SocketFamily } from './socket-family.js';
+import { SocketFamily } from './socket-family.js';
 
 /**
  * Functions of the C library that the folder uses: every pointer and definition is in this file. All arguments are registers, `pointer` for node:ffi:
@@ -37,6 +37,7 @@ const DEFINITIONS = {
   setsockopt: FIVE,
   shutdown: TWO,
   socket: THREE,
+  socketpair: FOUR,
   write: THREE,
 } as const;
 
@@ -45,12 +46,14 @@ type Functions = Ffi.DynamicLibraryResult<typeof DEFINITIONS>['functions'];
 /** Numbers of Linux, the same on x86-64 and arm64. */
 export const enum Errno {
   Interrupted = 4,
+  BadDescriptor = 9,
   Again = 11,
   InvalidArgument = 22,
   BrokenPipe = 32,
-  NoBuffers = 105,
+  Protocol = 71,
   Aborted = 103,
   Reset = 104,
+  NoBuffers = 105,
   InProgress = 115,
 }
 export const enum SocketOption {
@@ -101,11 +104,21 @@ const MESSAGE_SIZE = IOVEC + 16;
 /** Room for the one control message that is asked for. */
 const CONTROL_SIZE = 64;
 
+/** Calls that move the bytes of a connection, with the results of {@link SystemCalls}. */
+export interface ByteCalls {
+  readonly joined: Buffer;
+  receive(descriptor: number, buffer: Uint8Array): number;
+  send(descriptor: number, bytes: Uint8Array): number;
+  sendJoined(descriptor: number, length: number): number;
+  sendJoinedFirst(descriptor: number, length: number): number;
+  endWriting(descriptor: number): void;
+}
+
 /**
  * The system calls of one thread. Each returns the result of the system, or below 0 the number of the error, as Node.js has it. The
  * system keeps no memory beyond a call, and the memory of calls is kept permanently.
  */
-export class SystemCalls {
+export class SystemCalls implements ByteCalls {
   readonly #c: Functions;
   readonly #errno: bigint;
   /** Pieces that {@link sendJoined} sends. */
@@ -256,6 +269,13 @@ export class SystemCalls {
   openSocket(family: SocketFamily, kind: SocketKind): number {
     const descriptor = this.#c.socket(BigInt(family), BigInt(kind) | NON_BLOCKING | CLOSE_ON_EXEC, 0n);
     return descriptor < 0 ? this.#failure() : descriptor;
+  }
+
+  /** Two unix sockets that are connected; a number below 0: that of an error. */
+  socketPair(): readonly [number, number] | number {
+    const failed =
+      this.#c.socketpair(BigInt(SocketFamily.Unix), BigInt(SocketKind.Stream) | NON_BLOCKING | CLOSE_ON_EXEC, 0n, this.#wordAt) < 0;
+    return failed ? this.#failure() : [this.#word.readInt32LE(0), this.#word.readInt32LE(4)];
   }
 
   /** @param address in the form of the system */

@@ -3,16 +3,21 @@ import type { ReadMemory } from '../../read-memory.js';
 import { FileSending, type Connection, type ConnectingUser, type ConnectionUser } from '../connection.js';
 import { openStream } from '../node/stream-of.js';
 import type { SocketAddress } from './addresses.js';
-import { callError, Errno, JOINED, SocketOption, TcpOption } from './calls.js';
+import type { SecuringUser, ServerHandshake } from '../tls.js';
+import { callError, Errno, JOINED, SocketOption, TcpOption, type ByteCalls } from './calls.js';
 import { Level } from './levels.js';
 import { Ready, type EpollLoop, type DescriptorOwner } from './loop.js';
+import type { Later } from './openssl/engine.js';
+import { Handshake, TlsStream } from './openssl/tls-stream.js';
 import { UnsentOutput } from './unsent-output.js';
 
 /** Bytes that wait from which on a writer should: as sockets of Node.js have it. */
 const HIGH_WATER = 65_536;
+/** Most reads of one event: TLS gives 16 KB at most. */
+const MOST_READS = 4;
 
 /** A connection over TCP or a unix socket by system calls. It reads when the system reports bytes, into memory that is lent, and writes at once. */
-export class EpollConnection implements Connection, DescriptorOwner {
+export class EpollConnection implements Connection, DescriptorOwner, Later {
   client: ConnectionUser | undefined = undefined;
   destroyed = false;
   closed = false;
@@ -20,12 +25,18 @@ export class EpollConnection implements Connection, DescriptorOwner {
   writableEnded = false;
   writableNeedDrain = false;
   readonly #output = new UnsentOutput();
+  /** What moves its bytes: the system's calls, or {@link #tls}. */
+  #bytes: ByteCalls;
+  #tls: TlsStream | undefined = undefined;
+  /** The handshake goes on in a later turn. */
+  #isPostponed = false;
   #descriptor: number;
   #remote: SocketAddress | undefined;
   /** Reported events; `None`: nothing at all. */
   #watched: number;
   #isPaused = false;
   #hasEnded = false;
+  /** Nothing can be written yet, because it connects, or because of a handshake. */
   #isConnecting: boolean;
   /** FIN is sent. */
   #isFinished = false;
@@ -48,6 +59,7 @@ export class EpollConnection implements Connection, DescriptorOwner {
     remote: SocketAddress | undefined,
     private readonly target?: { readonly address: string; readonly port?: number },
   ) {
+    this.#bytes = loop.calls;
     this.#descriptor = descriptor;
     this.#remote = remote;
     this.#isConnecting = target !== undefined;
@@ -83,7 +95,7 @@ export class EpollConnection implements Connection, DescriptorOwner {
       return false;
     }
     if (this.#corks > 0 || this.#isConnecting || !this.#output.isEmpty) return this.#enqueue(data, taken);
-    const sent = typeof data === 'string' ? this.#sendText(data) : this.loop.calls.send(this.#descriptor, data);
+    const sent = typeof data === 'string' ? this.#sendText(data) : this.#bytes.send(this.#descriptor, data);
     if (sent === data.length) {
       if (taken !== undefined) process.nextTick(taken);
       return true;
@@ -99,11 +111,13 @@ export class EpollConnection implements Connection, DescriptorOwner {
 
   writeNow(bytes: Buffer): number {
     if (this.destroyed || this.writableEnded || this.#corks > 0 || this.#isConnecting || !this.#output.isEmpty) return 0;
-    return Math.max(this.loop.calls.send(this.#descriptor, bytes), 0);
+    return Math.max(this.#bytes.send(this.#descriptor, bytes), 0);
   }
 
   sendFile(file: number, from: number, count: number): number {
-    if (this.destroyed || this.writableEnded || this.#corks > 0 || this.#isConnecting) return FileSending.Impossible;
+    const isBusy = this.#corks > 0 || this.#isConnecting;
+    // The system would send it as it is.
+    if (isBusy || this.#tls !== undefined || this.destroyed || this.writableEnded) return FileSending.Impossible;
     if (this.#output.isEmpty) {
       const sent = this.loop.calls.sendFile(this.#descriptor, file, from, count);
       if (sent >= 0) return sent;
@@ -145,6 +159,7 @@ export class EpollConnection implements Connection, DescriptorOwner {
     this.errored = error ?? null;
     if (this.#descriptor >= 0) {
       const { open, calls } = this.loop;
+      this.#tls?.close();
       this.loop.remove(this.#descriptor, true);
       open.delete(this.#descriptor);
       calls.close(this.#descriptor);
@@ -163,6 +178,8 @@ export class EpollConnection implements Connection, DescriptorOwner {
     if (!this.#isPaused) return;
     this.#isPaused = false;
     this.#watch();
+    // What TLS has already decrypted is reported by no event.
+    if (this.#tls !== undefined) this.loop.tls?.later(this);
   }
 
   isPaused(): boolean {
@@ -195,9 +212,21 @@ export class EpollConnection implements Connection, DescriptorOwner {
     return stream;
   }
 
+  acceptTls(handshake: ServerHandshake, user: SecuringUser): boolean {
+    const { tls } = this.loop;
+    if (tls === undefined) return false;
+    this.#tls = new TlsStream(tls, this.#descriptor, handshake);
+    this.#bytes = this.#tls;
+    this.#isConnecting = true;
+    this.client = user;
+    this.#handshake();
+    return true;
+  }
+
   onReady(events: number): void {
     if (this.#isConnecting) {
-      this.#connected();
+      if (this.#tls === undefined) this.#connected();
+      else this.#handshake();
       return;
     }
     if ((this.#fileWaits || !this.#output.isEmpty) && (events & (Ready.Write | Ready.Error | Ready.HangUp)) !== 0) this.#flush();
@@ -205,6 +234,13 @@ export class EpollConnection implements Connection, DescriptorOwner {
     if (!this.#isPaused && !this.#hasEnded) {
       if ((events & (Ready.Read | Ready.Error | Ready.HangUp)) !== 0) this.#read();
     } else this.#watch();
+  }
+
+  /** Goes on with what no event reports. */
+  onTurn(): void {
+    if (this.destroyed) return;
+    if (this.#isConnecting) this.#handshake();
+    else if (!this.#isPaused && !this.#hasEnded && this.#tls?.hasPending === true) this.#read();
   }
 
   /** For {@link close}. */
@@ -238,9 +274,8 @@ export class EpollConnection implements Connection, DescriptorOwner {
   }
 
   #sendText(text: string): number {
-    const { calls } = this.loop;
     if (text.length > JOINED) return 0;
-    return calls.sendJoined(this.#descriptor, calls.joined.latin1Write(text, 0));
+    return this.#bytes.sendJoined(this.#descriptor, this.#bytes.joined.latin1Write(text, 0));
   }
 
   #enqueue(data: string | Uint8Array, taken: ((error?: Error | null) => void) | undefined): boolean {
@@ -254,7 +289,7 @@ export class EpollConnection implements Connection, DescriptorOwner {
   #flush(): void {
     if (this.#isConnecting || this.destroyed) return;
     this.#fileWaits = false;
-    const error = this.#output.send(this.loop.calls, this.#descriptor);
+    const error = this.#output.send(this.#bytes, this.#descriptor);
     if (error < 0) {
       this.#fail(error, 'write');
       return;
@@ -273,29 +308,67 @@ export class EpollConnection implements Connection, DescriptorOwner {
     if (this.#isFinished || this.#isConnecting || this.destroyed) return;
     this.#isFinished = true;
     if (this.#closesSoon || this.#hasEnded) {
+      this.#tls?.notifyClosing();
       this.destroy();
       return;
     }
-    this.loop.calls.endWriting(this.#descriptor);
+    this.#bytes.endWriting(this.#descriptor);
     this.#watch();
   }
 
   #read(): void {
+    if (this.#tls === undefined) this.#readOnce();
+    else this.#readSecurely(this.#tls);
+  }
+
+  /** Everything that TLS has taken from the socket, up to a limit. */
+  #readSecurely(tls: TlsStream): void {
+    for (let count = 0; count < MOST_READS; count++) {
+      if (!this.#readOnce() || !tls.hasPending || this.#isPaused) return;
+    }
+    this.loop.tls?.later(this);
+  }
+
+  /** @returns true: bytes came */
+  #readOnce(): boolean {
     const buffer = this.memory?.next() ?? this.buffer;
-    if (buffer === undefined) return;
-    const count = this.loop.calls.receive(this.#descriptor, buffer);
+    if (buffer === undefined) return false;
+    const count = this.#bytes.receive(this.#descriptor, buffer);
     if (count > 0) {
       this.client?.onData(buffer.subarray(0, count), true);
-      return;
+      return true;
     }
     if (count < 0) {
       if (count !== -Errno.Again && count !== -Errno.Interrupted) this.#fail(count, 'read');
-      return;
+      return false;
     }
     this.#hasEnded = true;
     this.#watch();
     this.client?.onEnd();
     if (this.#isFinished) this.destroy();
+    return false;
+  }
+
+  #handshake(): void {
+    const tls = this.#tls;
+    const user = this.client as SecuringUser | undefined;
+    if (tls === undefined || user === undefined || this.destroyed) return;
+    this.#isPostponed = this.loop.tls?.isBusy === true;
+    if (this.#isPostponed) this.loop.tls?.later(this);
+    const result = this.#isPostponed ? Handshake.Waits : tls.handshake();
+    if (result === Handshake.Waits) {
+      this.#watch();
+      return;
+    }
+    this.#isConnecting = false;
+    if (result === Handshake.Done) {
+      this.#watch();
+      user.onSecured(tls.result(), tls.certificate());
+      // Bytes that came with the end of the handshake.
+      this.loop.tls?.later(this);
+    } else {
+      user.onNotSecured(result === Handshake.Ended ? '' : tls.failure);
+    }
   }
 
   #connected(): void {
@@ -315,12 +388,17 @@ export class EpollConnection implements Connection, DescriptorOwner {
     this.destroy(callError(error, syscall, syscall === 'connect' ? this.target : undefined));
   }
 
+  get #wanted(): number {
+    if (this.#isConnecting && this.#tls !== undefined) return this.#isPostponed ? Ready.None : this.#tls.waitsFor;
+    const reads = this.#isPaused || this.#hasEnded ? Ready.None : Ready.Read;
+    return reads | ((this.#output.isEmpty && !this.#fileWaits) || this.#corks > 0 ? Ready.None : Ready.Write);
+  }
+
   /** Has reported what is waited for; without anything the system would go on to report errors. */
   #watch(): void {
     if (this.#descriptor < 0) return;
     const { loop } = this;
-    const reads = this.#isPaused || this.#hasEnded ? Ready.None : Ready.Read;
-    const events = reads | ((this.#output.isEmpty && !this.#fileWaits) || this.#corks > 0 ? Ready.None : Ready.Write);
+    const events = this.#wanted;
     const before = this.#watched;
     if (events === before) return;
     this.#watched = events;

@@ -1,4 +1,5 @@
 import type * as Ffi from 'node:ffi';
+import type { Log } from '../../../contract/log.js';
 import { experimentalBuiltin } from '../../../config/experimental-builtin.js';
 import type { ReadMemory } from '../../read-memory.js';
 import type { Connection, ConnectingUser } from '../connection.js';
@@ -15,29 +16,37 @@ import { EpollDatagrams } from './epoll-datagrams.js';
 import { EpollListening } from './epoll-listening.js';
 import { SocketFamily } from './socket-family.js';
 import { EpollLoop } from './loop.js';
+import { TlsEngine } from './openssl/engine.js';
+import { testTls } from './openssl/self-test.js';
 
 /** Versions of Node.js whose `node:ffi` and internals are known. */
 const KNOWN_VERSIONS: ReadonlySet<string> = new Set(['26']);
 
-/** Over the system's own calls, by `node:ffi`, without the streams of Node.js. Connections with TLS are those of Node.js. */
+/** Over the system's own calls, by `node:ffi`, without the streams of Node.js. */
 export class EpollTransport implements Transport {
   readonly name = 'epoll';
 
+  /** TLS was tried. */
+  #isTried = false;
+
   private constructor(
+    private readonly ffi: typeof Ffi,
     private readonly loop: EpollLoop,
     /** For connections that this one does not make. */
     private readonly other: Transport,
+    private readonly log: Log | undefined,
   ) {}
 
   /** @returns why it cannot be used, for the log */
-  static open(other: Transport, open: OpenDescriptors): EpollTransport | string {
+  static open(other: Transport, open: OpenDescriptors, log?: Log): EpollTransport | string {
     const [version = ''] = process.versions.node.split('.', 1);
     if (process.platform !== 'linux') return `the system is ${process.platform}`;
     if (process.arch !== 'x64' && process.arch !== 'arm64') return `the processor is ${process.arch}`;
     if (!KNOWN_VERSIONS.has(version)) return `Node.js ${version} is not known`;
     try {
       const ffi = experimentalBuiltin('node:ffi', 'FFI') as typeof Ffi | undefined;
-      return ffi === undefined ? 'this Node.js has no node:ffi' : new EpollTransport(new EpollLoop(new SystemCalls(ffi), open), other);
+      if (ffi === undefined) return 'this Node.js has no node:ffi';
+      return new EpollTransport(ffi, new EpollLoop(new SystemCalls(ffi), open), other, log);
     } catch (error) {
       return (error as Error).message;
     }
@@ -48,7 +57,23 @@ export class EpollTransport implements Transport {
   }
 
   async listen(place: ListenPlace, user: ListeningUser): Promise<ListeningSocket> {
-    return place.secure ? this.other.listen(place, user) : EpollListening.open(this.loop, place, user);
+    if (place.secure && !this.#canSecure()) return this.other.listen(place, user);
+    return EpollListening.open(this.loop, place, user);
+  }
+
+  /** TLS is tried when it is first needed: most of what it costs is memory. */
+  #canSecure(): boolean {
+    if (this.#isTried) return this.loop.tls !== undefined;
+    this.#isTried = true;
+    try {
+      const engine = new TlsEngine(this.ffi, this.loop.calls);
+      testTls(engine);
+      this.loop.tls = engine;
+      return true;
+    } catch (error) {
+      this.log?.write('warn', `OpenSSL's own functions cannot be used (${(error as Error).message}): TLS uses the sockets of Node.js`);
+      return false;
+    }
   }
 
   readCached(file: number, into: Buffer, from: number): number | undefined {

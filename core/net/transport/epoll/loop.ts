@@ -2,6 +2,7 @@ import dgram from 'node:dgram';
 import { datagramHandle } from '../node/datagram-handle.js';
 import type { OpenDescriptors } from '../open-descriptors.js';
 import { callError, SocketKind, type SystemCalls } from './calls.js';
+import type { TlsEngine } from './openssl/engine.js';
 import { SocketFamily } from './socket-family.js';
 
 /** Events that epoll reports (epoll_ctl(2)). */
@@ -46,6 +47,8 @@ interface DatagramInside {
 export class EpollLoop {
   /** Handled events of numbers that had been given to another socket, or to none. */
   stale = 0;
+  /** Undefined: connections do not speak TLS here. */
+  tls: TlsEngine | undefined = undefined;
   readonly #epoll: number;
   readonly #socket: dgram.Socket;
   readonly #owners: (DescriptorOwner | undefined)[] = [];

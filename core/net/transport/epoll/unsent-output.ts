@@ -1,4 +1,4 @@
-import { JOINED, type SystemCalls, Errno } from './calls.js';
+import { JOINED, type ByteCalls, Errno } from './calls.js';
 
 /** Pieces up to here are copied next to others, so that they leave in one call. */
 const SMALL = 16_384;
@@ -27,7 +27,7 @@ export class UnsentOutput {
   }
 
   /** Sends what the system accepts. @returns 0, also if that is not all; below 0: the number of an error */
-  send(calls: SystemCalls, descriptor: number): number {
+  send(calls: ByteCalls, descriptor: number): number {
     while (this.#pieces.length > 0) {
       const [first] = this.#pieces as [Piece];
       const isLarge = typeof first.data !== 'string' && first.data.length > SMALL;
@@ -46,7 +46,7 @@ export class UnsentOutput {
     this.length = 0;
   }
 
-  #sendJoined(calls: SystemCalls, descriptor: number, length: number): number {
+  #sendJoined(calls: ByteCalls, descriptor: number, length: number): number {
     if (length === 0) return 0;
     return this.length > length ? calls.sendJoinedFirst(descriptor, length) : calls.sendJoined(descriptor, length);
   }

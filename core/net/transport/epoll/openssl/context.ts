@@ -1,0 +1,179 @@
+import type { TlsContextOptions } from '../../tls.js';
+import { Control, NONE, type Handle, type OpenSsl } from './library.js';
+import type { Callbacks } from './callbacks.js';
+
+/** `SSL_OP_…`: bits of options. */
+const CIPHER_SERVER_PREFERENCE = 1n << 22n;
+const NO_COMPRESSION = 1n << 17n;
+const NO_RENEGOTIATION = 1n << 30n;
+/** The end of a connection without close_notify is an end (as in nginx). */
+const IGNORE_UNEXPECTED_EOF = 1n << 7n;
+/** `SSL_MODE_…`: partial writes, buffers that may move, memory that idle connections do not hold. */
+const MODE = 1n | 2n | 16n;
+/** `SSL_SESS_CACHE_…`: of the client and the server, without the memory of OpenSSL. */
+const CACHE_MODE = 1n | 2n | 0x80n | 0x300n;
+/** `X509_V_FLAG_CRL_CHECK` and `…_ALL`: of each certificate of a chain. */
+const CHECK_REVOKED = 4n | 8n;
+/** As Node.js has it: shorter parameters are not safe. */
+const LEAST_DH_BITS = 1024;
+
+const VERSIONS: Readonly<Record<string, bigint>> = { TLSv1: 0x301n, 'TLSv1.1': 0x302n, 'TLSv1.2': 0x303n, 'TLSv1.3': 0x304n };
+
+/**
+ * A context (SSL_CTX) for connections of either side. Freed by SSL_CTX_free; connections have a reference of their own.
+ * @throws Error of OpenSSL for certificates, keys and ciphers that cannot be used
+ */
+export function makeContext(ssl: OpenSsl, options: TlsContextOptions, callbacks: Callbacks): Handle {
+  const context = ssl.c.SSL_CTX_new(ssl.c.TLS_method());
+  ssl.assert(context !== NONE);
+  try {
+    new ContextSetup(ssl, context).apply(options, callbacks);
+    return context;
+  } catch (error) {
+    ssl.c.SSL_CTX_free(context);
+    ssl.c.ERR_clear_error();
+    throw error;
+  }
+}
+
+class ContextSetup {
+  constructor(
+    private readonly ssl: OpenSsl,
+    private readonly context: Handle,
+  ) {}
+
+  apply(options: TlsContextOptions, callbacks: Callbacks): void {
+    const { ssl, context } = this;
+    const { c } = ssl;
+    this.#control(Control.SetMode, MODE);
+    this.#control(Control.SetReadAhead, 1n);
+    this.#control(Control.SetSessionCacheMode, CACHE_MODE);
+    const order = options.honorCipherOrder === true ? CIPHER_SERVER_PREFERENCE : 0n;
+    c.SSL_CTX_set_options(context, BigInt(options.secureOptions ?? 0) | order | NO_COMPRESSION | NO_RENEGOTIATION | IGNORE_UNEXPECTED_EOF);
+    this.#negotiation(options);
+    this.#certificates(options);
+    this.#authorities(options);
+    if (options.sessionTimeout !== undefined) c.SSL_CTX_set_timeout(context, BigInt(options.sessionTimeout));
+    if (options.sessionIdContext !== undefined) {
+      const name = Buffer.from(options.sessionIdContext);
+      ssl.assert(c.SSL_CTX_set_session_id_context(context, name, name.length) === 1);
+    }
+    callbacks.addTo(context, options);
+  }
+
+  #negotiation({ minVersion, maxVersion, ciphers, ecdhCurve, sigalgs, dhparam }: TlsContextOptions): void {
+    const { ssl, context } = this;
+    const { c } = ssl;
+    this.#control(Control.SetMinVersion, VERSIONS[minVersion ?? 'TLSv1.2'] ?? 0n);
+    this.#control(Control.SetMaxVersion, VERSIONS[maxVersion ?? 'TLSv1.3'] ?? 0n);
+    if (ciphers !== undefined) {
+      const names = ciphers.split(':');
+      ssl.assert(c.SSL_CTX_set_ciphersuites(context, names.filter(isSuite).join(':')) === 1);
+      const list = names.filter((name) => !isSuite(name)).join(':');
+      if (list !== '') ssl.assert(c.SSL_CTX_set_cipher_list(context, list) === 1);
+      else this.#control(Control.SetMinVersion, VERSIONS['TLSv1.3'] as bigint);
+    }
+    if (ecdhCurve !== undefined && ecdhCurve !== 'auto') this.#text(Control.SetGroups, ecdhCurve);
+    if (sigalgs !== undefined) this.#text(Control.SetSignatureAlgorithms, sigalgs);
+    if (dhparam === 'auto') this.#control(Control.SetDhAuto, 1n);
+    else if (dhparam !== undefined) this.#dhParameters(dhparam);
+  }
+
+  #dhParameters(pem: string | Buffer): void {
+    const { c } = this.ssl;
+    const parameters = this.#read(pem, (bio) => c.PEM_read_bio_Parameters(bio, NONE));
+    this.ssl.assert(parameters !== NONE);
+    const isUsed = c.EVP_PKEY_get_bits(parameters) >= LEAST_DH_BITS && c.SSL_CTX_set0_tmp_dh_pkey(this.context, parameters) === 1;
+    if (isUsed) return;
+    c.EVP_PKEY_free(parameters);
+    throw new Error('DH parameter is less than 1024 bits');
+  }
+
+  /** Chains of keys of several types stand side by side. */
+  #certificates({ cert, key }: TlsContextOptions): void {
+    const { ssl, context } = this;
+    const { c } = ssl;
+    for (const pem of [cert ?? []].flat()) {
+      this.#eachCertificate(pem, (certificate, at) => {
+        if (at > 0) return c.SSL_CTX_ctrl(context, Control.AddChainCertificate, 1n, certificate) === 1n;
+        return c.SSL_CTX_use_certificate(context, certificate) === 1;
+      });
+    }
+    for (const one of [key ?? []].flat()) {
+      const [pem, passphrase = ''] = typeof one === 'string' || Buffer.isBuffer(one) ? [one] : [one.pem, one.passphrase];
+      // Without a text for the password OpenSSL would ask for it at the terminal.
+      const privateKey = this.#read(pem, (bio) => c.PEM_read_bio_PrivateKey(bio, NONE, NONE, passphrase));
+      ssl.assert(privateKey !== NONE);
+      const isUsed = c.SSL_CTX_use_PrivateKey(context, privateKey) === 1;
+      c.EVP_PKEY_free(privateKey);
+      ssl.assert(isUsed);
+    }
+  }
+
+  #authorities({ ca, trusted = [], crl, clientAuthority, verifyDepth }: TlsContextOptions): void {
+    const { ssl, context } = this;
+    const { c } = ssl;
+    const store = c.SSL_CTX_get_cert_store(context);
+    const isServer = clientAuthority !== undefined;
+    for (const pem of [ca ?? []].flat())
+      this.#eachCertificate(pem, (authority) => {
+        const isNamed = !isServer || c.SSL_CTX_add_client_CA(context, authority) === 1;
+        return c.X509_STORE_add_cert(store, authority) === 1 && isNamed;
+      });
+    for (const pem of trusted) this.#eachCertificate(pem, (authority) => c.X509_STORE_add_cert(store, authority) === 1);
+    for (const pem of [crl ?? []].flat()) {
+      const list = this.#read(pem, (bio) => c.PEM_read_bio_X509_CRL(bio, NONE, NONE, ''));
+      if (list === NONE) throw new Error('Failed to parse CRL');
+      c.X509_STORE_add_crl(store, list);
+      c.X509_CRL_free(list);
+      c.X509_STORE_set_flags(store, CHECK_REVOKED);
+    }
+    if (verifyDepth !== undefined && Number.isFinite(verifyDepth)) c.SSL_CTX_set_verify_depth(context, verifyDepth);
+  }
+
+  /** Also one that is not the first of its kind. @param use false: OpenSSL cannot use it */
+  #eachCertificate(pem: string | Buffer, use: (certificate: Handle, at: number) => boolean): void {
+    const { ssl } = this;
+    const { c } = ssl;
+    this.#read(pem, (bio) => {
+      for (let at = 0; ; at++) {
+        const certificate = c.PEM_read_bio_X509_AUX(bio, NONE, NONE, '');
+        if (certificate === NONE) {
+          ssl.assert(at > 0);
+          // The end of the text.
+          c.ERR_clear_error();
+          return NONE;
+        }
+        const isUsed = use(certificate, at);
+        c.X509_free(certificate);
+        ssl.assert(isUsed);
+      }
+    });
+  }
+
+  #read(pem: string | Buffer, read: (bio: Handle) => Handle): Handle {
+    const { ssl } = this;
+    const bytes = Buffer.from(pem);
+    if (bytes.length === 0) throw new Error('error:0480006C:PEM routines::no start line');
+    const bio = ssl.c.BIO_new_mem_buf(bytes, bytes.length);
+    ssl.assert(bio !== NONE);
+    try {
+      return read(bio);
+    } finally {
+      ssl.c.BIO_free(bio);
+    }
+  }
+
+  #control(command: Control, value: bigint): void {
+    this.ssl.c.SSL_CTX_ctrl(this.context, command, value, NONE);
+  }
+
+  #text(command: Control, text: string): void {
+    this.ssl.assert(this.ssl.c.SSL_CTX_ctrl(this.context, command, 0n, Buffer.from(`${text}\0`, 'latin1')) === 1n);
+  }
+}
+
+/** Suites of TLS 1.3 have a list of their own. */
+function isSuite(name: string): boolean {
+  return name.startsWith('TLS_');
+}

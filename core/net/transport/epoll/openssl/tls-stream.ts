@@ -1,0 +1,225 @@
+import { systemErrorText } from '../../../../contract/system-error.js';
+import type { ServerHandshake, PresentedCertificate, TlsContextOptions } from '../../tls.js';
+import { callError, Errno, type ByteCalls } from '../calls.js';
+import { Ready } from '../loop.js';
+import type { TlsSubject } from './callbacks.js';
+import type { TlsEngine } from './engine.js';
+import { BIO_SET_END_RESULT, NONE, SslError, type Handle } from './library.js';
+import { TlsResult } from './tls-result.js';
+
+/** Results of {@link TlsStream.handshake}. */
+export const enum Handshake {
+  Done,
+  /** Waits for the socket. */
+  Waits,
+  /** The other side has closed it. */
+  Ended,
+  Failed,
+}
+
+/** `SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN`: sessions of connections that end in any way can be resumed. */
+const ENDED = 3;
+/** `BIO_NOCLOSE`. */
+const STAYS_OPEN = 0;
+
+/** TLS on one socket: it reads and writes as the system's calls do, with the same results. */
+export class TlsStream implements ByteCalls, TlsSubject {
+  readonly joined: Buffer;
+  readonly options: TlsContextOptions;
+  readonly protocols: Buffer;
+  isChainTooLong = false;
+  /** What the handshake waits for: {@link Ready}. */
+  waitsFor: Ready.Read | Ready.Write = Ready.Read;
+  /** Why the handshake has failed. */
+  failure = '';
+  #ssl: Handle;
+  /** Bytes that were read before, until the handshake has read them. */
+  #received: Buffer | undefined;
+  #isDone = false;
+
+  /**
+   * The server of a handshake.
+   * @throws Error of OpenSSL for certificates, keys and ciphers that cannot be used
+   */
+  constructor(
+    private readonly engine: TlsEngine,
+    private readonly descriptor: number,
+    private readonly server: ServerHandshake,
+  ) {
+    const { ssl, calls } = engine;
+    const { c } = ssl;
+    const { context, received, protocols } = server;
+    this.joined = calls.joined;
+    this.options = context.options;
+    this.protocols = protocols;
+    this.#received = received;
+    this.#ssl = c.SSL_new(engine.contextOf(context));
+    ssl.assert(this.#ssl !== NONE);
+    engine.open++;
+    c.SSL_set_accept_state(this.#ssl);
+    const first = c.BIO_new_mem_buf(received, received.length);
+    // At its end there may be more, on the socket.
+    c.BIO_ctrl(first, BIO_SET_END_RESULT, -1n, NONE);
+    c.SSL_set0_rbio(this.#ssl, first);
+    c.SSL_set0_wbio(this.#ssl, c.BIO_new_socket(descriptor, STAYS_OPEN));
+  }
+
+  /** Goes on with the handshake. */
+  handshake(): Handshake {
+    const { engine } = this;
+    const { ssl, callbacks } = engine;
+    const before = performance.now();
+    ssl.c.ERR_clear_error();
+    callbacks.current = this;
+    const result = ssl.c.SSL_do_handshake(this.#ssl);
+    callbacks.current = undefined;
+    const outcome = result === 1 ? Handshake.Done : this.#outcomeOf(result);
+    engine.countTime(performance.now() - before);
+    if (outcome === Handshake.Done) this.#isDone = true;
+    else if (outcome === Handshake.Waits) this.#readSocket();
+    return outcome;
+  }
+
+  /** Of a handshake that is over. */
+  result(): TlsResult {
+    return new TlsResult(this.engine.ssl, this.#ssl, this.server.offered);
+  }
+
+  /** The certificate of the other side; undefined: it has shown none. */
+  certificate(): PresentedCertificate | undefined {
+    const { ssl } = this.engine;
+    const shown = ssl.c.SSL_get0_peer_certificate(this.#ssl);
+    const bytes = shown === NONE ? undefined : ssl.encoded(shown, 'i2d_X509');
+    const code = ssl.c.SSL_get_verify_result(this.#ssl);
+    const error = code === 0n ? undefined : ssl.name(ssl.c.X509_verify_cert_error_string(code));
+    return bytes && { bytes, error };
+  }
+
+  onSession(session: Handle): boolean {
+    const { sessions, sessionTimeout = 0, clientAuthority } = this.options;
+    const { ssl } = this.engine;
+    const bytes = ssl.encoded(session, 'i2d_SSL_SESSION');
+    if (sessions === undefined || bytes === undefined) return false;
+    const id = ssl.sessionId(session);
+    const isTrusted = clientAuthority === undefined || ssl.c.SSL_get_verify_result(this.#ssl) === 0n;
+    if (isTrusted) sessions.store(id, bytes, sessionTimeout * 1000);
+    return false;
+  }
+
+  // The calls.
+
+  receive(_: number, buffer: Uint8Array): number {
+    const { engine } = this;
+    const { ssl } = engine;
+    const { c } = ssl;
+    if (this.#ssl === NONE) return -Errno.BadDescriptor;
+    c.ERR_clear_error();
+    const count = c.SSL_read(this.#ssl, ssl.at(buffer), ssl.lastLength);
+    return count > 0 ? count : this.#resultOf(count);
+  }
+
+  /** Decrypted bytes, or received ones, that no event of the socket will report. */
+  get hasPending(): boolean {
+    return this.#ssl !== NONE && this.engine.ssl.c.SSL_has_pending(this.#ssl) === 1;
+  }
+
+  send(_: number, bytes: Uint8Array): number {
+    return bytes.length === 0 ? 0 : this.#write(this.engine.ssl.ffi.getRawPointer(bytes), bytes.length);
+  }
+
+  sendJoined(_: number, length: number): number {
+    return this.#write(this.engine.ssl.at(this.joined), length);
+  }
+
+  sendJoinedFirst(_: number, length: number): number {
+    return this.sendJoined(_, length);
+  }
+
+  /** Sends close_notify (RFC 8446, 6.1), and FIN. */
+  endWriting(descriptor: number): void {
+    this.notifyClosing();
+    this.engine.calls.endWriting(descriptor);
+  }
+
+  notifyClosing(): void {
+    const { c } = this.engine.ssl;
+    if (this.#ssl === NONE || !this.#isDone) return;
+    c.ERR_clear_error();
+    if (c.SSL_shutdown(this.#ssl) < 0) c.ERR_clear_error();
+  }
+
+  /** It is not used any more. */
+  close(): void {
+    if (this.#ssl === NONE) return;
+    const { c } = this.engine.ssl;
+    c.SSL_set_shutdown(this.#ssl, ENDED);
+    c.SSL_free(this.#ssl);
+    this.#ssl = NONE;
+    this.engine.open--;
+  }
+
+  /** Records of up to 16 KB, each as soon as the socket accepts it: what a record of is sent later has to be written again until then. */
+  #write(at: Handle, length: number): number {
+    const { c } = this.engine.ssl;
+    if (this.#ssl === NONE) return -Errno.BadDescriptor;
+    c.ERR_clear_error();
+    let sent = 0;
+    while (sent < length) {
+      const count = c.SSL_write(this.#ssl, sent === 0 ? at : at + BigInt(sent), BigInt(length - sent));
+      if (count <= 0) {
+        const result = this.#resultOf(count);
+        return sent > 0 && (result === 0 || result === -Errno.Again) ? sent : result;
+      }
+      sent += count;
+    }
+    return sent;
+  }
+
+  /** Of a call that has moved nothing, as the system has it. */
+  #resultOf(result: number): number {
+    const { ssl } = this.engine;
+    const { errno } = ssl;
+    switch (ssl.c.SSL_get_error(this.#ssl, result)) {
+      case SslError.WantRead:
+      case SslError.WantWrite:
+        return -Errno.Again;
+      case SslError.ZeroReturn:
+        return 0;
+      case SslError.Syscall:
+        return errno === 0 ? -Errno.Reset : -errno;
+      default:
+        this.failure = ssl.takeErrors();
+        return -Errno.Protocol;
+    }
+  }
+
+  #outcomeOf(result: number): Handshake {
+    const { ssl } = this.engine;
+    const { errno } = ssl;
+    switch (ssl.c.SSL_get_error(this.#ssl, result)) {
+      case SslError.WantRead:
+        this.waitsFor = Ready.Read;
+        return Handshake.Waits;
+      case SslError.WantWrite:
+        this.waitsFor = Ready.Write;
+        return Handshake.Waits;
+      case SslError.ZeroReturn:
+        return Handshake.Ended;
+      case SslError.Syscall:
+        if (errno === 0) return Handshake.Ended;
+        this.failure = systemErrorText(callError(-errno, 'read'));
+        return Handshake.Failed;
+      default:
+        this.failure = `SSL: ${ssl.takeErrors()}`;
+        return Handshake.Failed;
+    }
+  }
+
+  /** The bytes that had been read are used up. */
+  #readSocket(): void {
+    if (this.#received === undefined || this.waitsFor === Ready.Write) return;
+    this.#received = undefined;
+    const { c } = this.engine.ssl;
+    c.SSL_set0_rbio(this.#ssl, c.BIO_new_socket(this.descriptor, STAYS_OPEN));
+  }
+}
