@@ -1,6 +1,8 @@
 import type { Metrics, MetricValue } from '../../core/contract/metrics.js';
 import type { ServerStatus } from '../../core/contract/server-status.js';
 import type { Statistics } from '../../core/contract/statistics.js';
+import type { FailingRow } from './failing-rows.js';
+import type { SlowMember } from './slow-members.js';
 
 type Numbers = Readonly<Record<string, number>>;
 type Zones = Readonly<Record<string, Numbers>>;
@@ -18,6 +20,9 @@ export interface MainView {
   readonly caches: Zones;
   readonly limits: Zones;
   readonly groups: Numbers;
+  /** Of the last look, up to ten seconds ago; the worst first. */
+  readonly slow: readonly SlowMember[];
+  readonly failing: readonly FailingRow[];
 }
 
 interface Services {
@@ -26,12 +31,9 @@ interface Services {
   readonly metrics: Metrics;
 }
 
-interface Own {
-  readonly groups: Numbers;
-  readonly sample: number;
-}
+type Own = Pick<MainView, 'groups' | 'sample' | 'slow' | 'failing'>;
 
-export function mainView({ statistics, status, metrics }: Services, { groups, sample }: Own): MainView {
+export function mainView({ statistics, status, metrics }: Services, { groups, sample, slow, failing }: Own): MainView {
   const { active, reading, writing, waiting, accepted, handled, requests, handshakes, handshakesFailed, sessionReuses } = statistics;
   const values = metrics.read();
   return {
@@ -44,6 +46,8 @@ export function mainView({ statistics, status, metrics }: Services, { groups, sa
     caches: zonesOf(values, 'srv_cache_requests_total', 'status'),
     limits: zonesOf(values, 'srv_limit_requests_total', 'result'),
     groups,
+    slow,
+    failing,
   };
 }
 

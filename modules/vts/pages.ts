@@ -3,20 +3,9 @@ import type { Collector, NamedRow, Scrape } from './collector.js';
 import { OTHER } from './filters.js';
 import type { RowKind } from './layout.js';
 import type { Rates } from './rates.js';
+import { sectionOf, SECTIONS } from './sections.js';
 import { shownName } from './shown-name.js';
 import { viewOf, type RowView } from './views.js';
-
-/** Sections of the API and the kinds of rows in each. */
-export const SECTIONS: Readonly<Record<string, readonly RowKind[]>> = {
-  http: ['main'],
-  servers: ['server'],
-  locations: ['location'],
-  filters: ['filter', 'other'],
-  upstreams: ['upstream', 'member'],
-  stream_servers: ['stream_server'],
-  stream_upstreams: ['stream_upstream', 'stream_member'],
-  listeners: ['listener'],
-};
 
 /** Rows without rates: their first figures are others. */
 const UNRATED: ReadonlySet<RowKind> = new Set(['main', 'listener']);
@@ -187,5 +176,3 @@ function compare(one: PlacedRow, other: PlacedRow): number {
 const compareTexts = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
 
 const ORDER = Object.keys(SECTIONS);
-const SECTION_OF = new Map(Object.entries(SECTIONS).flatMap(([section, kinds]) => kinds.map((kind) => [kind, section] as const)));
-const sectionOf = (kind: RowKind): string => SECTION_OF.get(kind) ?? '';

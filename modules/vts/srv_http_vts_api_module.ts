@@ -6,10 +6,12 @@ import { controlModule, type HttpModule } from '../../core/contract/manifest.js'
 import { Type } from '../../core/contract/schema.js';
 import { ServerInfo } from '../../core/contract/server-info.js';
 import { FormatJson, type FormatMember } from './format-json.js';
+import type { HistoryPoint } from './history.js';
 import { jsonOf } from './json-text.js';
 import type { MainView } from './main-view.js';
-import { SECTIONS, type Page, type PageCall, type Selection } from './pages.js';
+import type { Page, PageCall, Selection } from './pages.js';
 import { RecentTimes, type SentTimes } from './recent-times.js';
+import { SECTIONS } from './sections.js';
 import { StatisticsStreams } from './statistics-stream.js';
 
 /** How often a call that waits looks for changes. Rates are measured each second. Milliseconds. */
@@ -48,6 +50,32 @@ const stream = {
     }),
   },
   errors: [...DATA_PLANE_ERRORS, 'TooManyStreams'],
+} as const;
+
+const perSecond = Type.Number({ minimum: 0, description: 'Per second, since the point before.' });
+const time = Type.Optional(Type.Number({ minimum: 0, description: 'Milliseconds; absent: no request was over in that time.' }));
+const history = {
+  summary: 'Read the figures of all servers together over the last hour',
+  responses: {
+    200: Type.Array(
+      Type.Object(
+        {
+          at: Type.Number({ description: 'Epoch milliseconds.' }),
+          requests: perSecond,
+          errors: perSecond,
+          rejected: perSecond,
+          received: perSecond,
+          sent: perSecond,
+          p50: time,
+          p99: time,
+          connections: Type.Integer({ minimum: 0, description: 'At that moment.' }),
+        },
+        { title: 'HistoryPoint' },
+      ),
+      { description: 'A point every ten seconds, the oldest first. `errors` are responses with 5xx, `rejected` those with 4xx.' },
+    ),
+  },
+  errors: DATA_PLANE_ERRORS,
 } as const;
 
 const format = {
@@ -112,6 +140,11 @@ export class StatisticsApi implements HttpModule {
     // For an nginx in front of it, which would hold the events back otherwise.
     const headers = { 'X-Accel-Buffering': 'no' };
     return { status: 200, type: 'text/event-stream', stream: this.#streams.follow(() => this.#frame(call.query, times), leaving), headers };
+  }
+
+  @route('GET', '/history', history)
+  async history(call: Call<typeof history>): Promise<Reply> {
+    return { status: 200, body: await this.dataPlane.call<readonly HistoryPoint[]>('vts.history', {}, call) };
   }
 
   @route('GET', '/format/json', format)

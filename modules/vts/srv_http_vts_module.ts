@@ -20,6 +20,7 @@ import { CountedServers, isCounted, mostGroups, ScopeCounters, ServerCounters, t
 import { Collector } from './collector.js';
 import type { FormatMember } from './format-json.js';
 import { memberSettings } from './member-settings.js';
+import { History, type HistoryPoint } from './history.js';
 import { ListenerRows } from './listener-rows.js';
 import { MemberRows } from './member-rows.js';
 import { Pages, selected, timesOfServers, type Page, type PageCall, type Selection } from './pages.js';
@@ -29,10 +30,13 @@ import { sentTimes, type SentTimes } from './recent-times.js';
 import { mainView, type MainView } from './main-view.js';
 import { StatisticsMemory, StatisticsTables } from './tables.js';
 import { statisticsVariables } from './variables.js';
+import { Watch } from './watch.js';
 
 const NAME = 'srv_http_vts_module';
 /** How often a worker releases rows that the main thread has ended, and how often rates are measured. Milliseconds. */
 const TRIM = 2000;
+/** Samples of rates between two looks at what is wrong: ten seconds. */
+const LOOK = 10;
 /** Rows that are set to zero before others run. */
 const RESET = 50;
 
@@ -42,6 +46,8 @@ export class HttpStatistics extends StatisticsMemory implements HttpModule {
   readonly #tables: StatisticsTables;
   readonly #collector: Collector;
   readonly #rates = new Rates();
+  readonly #watch = new Watch();
+  readonly #history = new History();
   readonly #pages: Pages;
   readonly #ended = new EndedRequest();
   readonly #servers = new CountedServers();
@@ -116,7 +122,7 @@ export class HttpStatistics extends StatisticsMemory implements HttpModule {
   main(): MainView {
     return mainView(
       { statistics: this.statistics, status: this.status, metrics: this.metrics },
-      { groups: this.#collector.budget, sample: this.#rates.number },
+      { groups: this.#collector.budget, sample: this.#rates.number, slow: this.#watch.slow, failing: this.#watch.failing },
     );
   }
 
@@ -124,6 +130,12 @@ export class HttpStatistics extends StatisticsMemory implements HttpModule {
   @action('vts.times')
   async times(): Promise<SentTimes> {
     return sentTimes(await timesOfServers(this.#collector.rows, setImmediate));
+  }
+
+  /** Figures of the last hour, the oldest first. */
+  @action('vts.history')
+  history(): readonly HistoryPoint[] {
+    return this.#history.points;
   }
 
   /** @returns undefined if the listing is not known any more */
@@ -159,13 +171,20 @@ export class HttpStatistics extends StatisticsMemory implements HttpModule {
       if (at > 0 && at % RESET === 0) await setImmediate();
       totals.reset();
       this.#rates.clear(totals);
+      this.#watch.clear(totals);
     }
     return rows.length;
   }
 
   async #sample(): Promise<void> {
     await this.#collector.list(setImmediate);
-    await this.#rates.sample(this.#collector.rows, Date.now(), setImmediate);
+    const { rows } = this.#collector;
+    const now = Date.now();
+    await this.#rates.sample(rows, now, setImmediate);
+    if (this.#rates.number % LOOK !== 1) return;
+    await this.#watch.look(rows, now, setImmediate);
+    const times = await timesOfServers(rows, setImmediate);
+    await this.#history.add(rows, { at: now, connections: this.statistics.active, times }, setImmediate);
   }
 
   #tableOf(scope: HttpStatisticsScope): FigureTable | undefined {
