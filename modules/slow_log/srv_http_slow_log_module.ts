@@ -1,17 +1,21 @@
 import { optional, text, time, word } from '../../core/contract/args.js';
+import { Channels, type Channel } from '../../core/contract/channels.js';
+import { action } from '../../core/contract/control.js';
 import type { HttpHandlers, HttpRequest, LocationScope } from '../../core/contract/http.js';
 import { LogFiles, type LogFile } from '../../core/contract/log-files.js';
 import { httpModule } from '../../core/contract/manifest.js';
 import { directive } from '../../core/contract/spec.js';
 import { openLog } from '../../core/toolkit/open-log.js';
-import { attemptView, Moments, phasesOf } from './phases.js';
+import { Moments } from './phases.js';
+import { shortened, slowEntry } from './slow-entry.js';
+import { SlowRequests, SlowSender, type SlowMessage, type SlowPage } from './slow-requests.js';
 
 const directives = {
   slow_log: directive({
     in: ['http', 'server', 'location'],
     args: { off: word('off'), time: optional(time()), path: optional(text('path')) },
     default: 'off',
-    doc: 'Writes a line of JSON for each request that took at least this time, with the time in each phase: before members, queue, connection, first byte, body, client; and with each attempt at a member. `off`: none.',
+    doc: 'Records each request that took at least this time, with the time in each phase: before members, queue, connection, first byte, body, client; and with each attempt at a member. The last ones can be read with `/v1/slow_log`; with a path each is also written there as a line of JSON. `off`: none.',
   }),
 };
 
@@ -20,14 +24,24 @@ type SlowLogScope = LocationScope<typeof directives>;
 /** Slow requests, with the phases that their time went to. */
 @httpModule({ name: 'srv_http_slow_log_module', api: '1.2', plane: 'data', directives })
 export class SlowLog {
-  constructor(private readonly files: LogFiles) {}
+  readonly #requests = new SlowRequests();
+  readonly #channel: Channel<never, never, SlowMessage>;
+  readonly #sender: SlowSender;
+
+  constructor(
+    private readonly files: LogFiles,
+    channels: Channels,
+  ) {
+    this.#channel = channels.open('requests', { told: (message, worker) => this.#requests.add(message, worker) });
+    this.#sender = new SlowSender((message) => this.#channel.tell(message));
+  }
 
   compile(scope: SlowLogScope): HttpHandlers | undefined {
     const { off, time: limit, path } = scope.conf.slow_log;
     const [line] = scope.lines('slow_log');
     if (off) return limit === undefined ? undefined : scope.fail('"off" has no other parameters', line);
-    if (limit === undefined || path === undefined) return scope.fail('a time and a file are required: slow_log 1s logs/slow.log', line);
-    const file = openLog(scope, this.files, { name: path, place: line });
+    if (limit === undefined) return scope.fail('a time is required: slow_log 1s', line);
+    const file = path === undefined ? undefined : openLog(scope, this.files, { name: path, place: line });
     return {
       header: (request) => {
         this.#momentsOf(request).head = Date.now();
@@ -43,9 +57,14 @@ export class SlowLog {
       },
       log: (request) => {
         const end = Date.now();
-        if (request.parent === undefined && end - request.startTime >= limit) this.#write(file, request, end);
+        if (request.parent === undefined && end - request.startTime >= limit) this.#record(request, end, file);
       },
     };
+  }
+
+  @action('slow_log.read')
+  read({ limit }: { readonly limit: number }): SlowPage {
+    return this.#requests.page(limit);
   }
 
   #momentsOf(request: HttpRequest): Moments {
@@ -56,30 +75,14 @@ export class SlowLog {
     return moments;
   }
 
-  #write(file: LogFile, request: HttpRequest, end: number): void {
+  #record(request: HttpRequest, end: number, file: LogFile | undefined): void {
     const moments = this.#momentsOf(request);
-    const { startTime, method, requestUri, protocol, host, status, connection } = request;
-    const entry = {
-      time: new Date(end).toISOString(),
-      duration: end - startTime,
-      phases: phasesOf(moments, startTime, end),
-      server: characters(request.variable('server_name') ?? ''),
-      client: connection.remoteAddress,
-      method: characters(method),
-      uri: characters(requestUri),
-      protocol,
-      host: characters(host),
-      status,
-      received: request.bytesReceived,
-      sent: request.bytesSent,
-      attempts: moments.attempts.map(attemptView),
-      request_id: request.requestId,
-    };
+    if (file === undefined) {
+      this.#sender.offer(() => shortened(slowEntry(request, moments, end)), end);
+      return;
+    }
+    const entry = slowEntry(request, moments, end);
     file.write(JSON.stringify(entry));
+    this.#sender.offer(() => shortened(entry), end);
   }
-}
-
-/** Values of requests are strings of bytes. */
-function characters(value: string): string {
-  return Buffer.from(value, 'latin1').toString();
 }
