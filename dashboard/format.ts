@@ -66,3 +66,24 @@ export function clock(time: string | number, now: number): string {
 export function whole(value: number): string {
   return Number.isInteger(value) ? COUNT.format(value) : '';
 }
+
+/** `Fri 4 Dec 2026, 02:16` */
+export function date(time: string | number): string {
+  const at = new Date(time);
+  if (Number.isNaN(at.getTime())) return '';
+  const day = at.toLocaleDateString('en-GB', { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' });
+  return `${day}, ${at.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })}`;
+}
+
+/** `500 × 128, 503 × 9`: the most frequent first. */
+export function codesText(codes: Readonly<Record<string, number>>): string {
+  return Object.entries(codes)
+    .sort(([, one], [, other]) => other - one)
+    .map(([code, number]) => `${code} × ${COUNT.format(number)}`)
+    .join(', ');
+}
+
+/** Of a scale of rates. */
+export function scale(value: number): string {
+  return Number.isInteger(value) ? COUNT.format(value) : SMALL.format(value);
+}

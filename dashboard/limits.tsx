@@ -1,9 +1,12 @@
 /** Limits of requests and connections, and challenges: rates, and how many requests met them. */
-import { count } from './format.js';
+import { count, percent } from './format.js';
 import { live } from './live.js';
 import { useRead } from './read.js';
+import { FULL, fillOf } from './problems.js';
 import { Panel } from './shell.js';
+import { State } from './state-mark.js';
 import { Nothing, Table, type Column } from './table.js';
+import type { LimitFigures } from './types.js';
 import { useValue } from './value.js';
 
 interface LimitSettings {
@@ -14,8 +17,11 @@ type Fields = Readonly<Record<string, unknown>>;
 interface Zone {
   readonly name: string;
   readonly rate: string;
-  readonly figures: Readonly<Record<string, number>>;
+  readonly figures: LimitFigures;
 }
+
+/** Figures that are no results of requests. */
+const OF_THE_ZONE = new Set(['entries', 'capacity', 'evicted']);
 
 /** Columns of all simple values of these objects, the first one by its name. */
 function columnsOf(rows: readonly Fields[], first: string): readonly Column<Fields>[] {
@@ -34,6 +40,18 @@ function shown(value: unknown, isNumber: boolean): string {
   return typeof value === 'string' || typeof value === 'boolean' ? String(value) : '–';
 }
 
+function Fill({ figures }: { readonly figures: LimitFigures }) {
+  const fill = fillOf(figures);
+  if (fill === undefined) return <>–</>;
+  if (fill >= FULL) return <State state="warn" word="full" />;
+  return (
+    <span class="ratio">
+      <meter value={fill} aria-hidden="true" />
+      {percent(fill, 1)}
+    </span>
+  );
+}
+
 export function Limits() {
   const statistics = useValue(live.statistics);
   const settings = useRead<LimitSettings>('/config/http_dyn_limit', 15_000);
@@ -43,10 +61,13 @@ export function Limits() {
   const zones: readonly Zone[] = [...new Set([...rates.keys(), ...Object.keys(figures)])]
     .sort()
     .map((name) => ({ name, rate: rates.get(name) ?? '–', figures: figures[name] ?? {} }));
-  const results = [...new Set(zones.flatMap(({ figures: counted }) => Object.keys(counted)))];
+  const results = [...new Set(zones.flatMap(({ figures: counted }) => Object.keys(counted)))].filter((name) => !OF_THE_ZONE.has(name));
   const columns: readonly Column<Zone>[] = [
     { title: 'Zone', of: ({ name }) => name },
     { title: 'Rate', of: ({ rate }) => rate },
+    { title: 'Fill', isNumber: true, of: ({ figures: counted }) => <Fill figures={counted} /> },
+    { title: 'Keys', isNumber: true, of: ({ figures: { entries } }) => count(entries) },
+    { title: 'Dropped for new ones', isNumber: true, of: ({ figures: { evicted } }) => count(evicted) },
     ...results.map((result): Column<Zone> => ({
       title: result.replaceAll('_', ' '),
       isNumber: true,

@@ -1,7 +1,7 @@
 /** State of the server as the page has it: reads of the API, repeated, and events. */
 import { CallError, follow, get, pages, UNREACHABLE } from './api.js';
-import { addSample, type Series } from './samples.js';
-import type { Cache, Certificate, Change, Cluster, Engine, ServerEvent, Session, Statistics, Upstream } from './types.js';
+import { addHistory, addSample, type Sample, type Series } from './samples.js';
+import type { Cache, Certificate, Change, Cluster, Engine, ServerEvent, Session, SlowRequests, Statistics, Upstream } from './types.js';
 import { Value } from './value.js';
 
 /** Upstreams of one page of the list: reading it takes a few milliseconds of a frame. */
@@ -9,6 +9,9 @@ const PAGE = 50;
 /** A part that takes long is read less often: the page uses at most this part of the time of the server. */
 const SHARE = 8;
 const EVENTS = 200;
+const SLOW_REQUESTS = 200;
+/** No event has this id: the server sends all that it keeps. */
+const FROM_THE_START = '0';
 /** Time without statistics after which figures are marked as old. */
 export const OLD_MS = 5_000;
 
@@ -42,6 +45,7 @@ export class Live {
   readonly certificates = new Value<readonly Certificate[] | undefined>(undefined);
   readonly cluster = new Value<Cluster | undefined>(undefined);
   readonly caches = new Value<readonly Cache[] | undefined>(undefined);
+  readonly slow = new Value<SlowRequests | undefined>(undefined);
   /** Parts that this server or this token does not have, with the reason. */
   readonly missing = new Value<ReadonlyMap<string, string>>(new Map());
   /** Grows with each change that this page makes. */
@@ -51,6 +55,8 @@ export class Live {
   readonly reasons = new Map<string, Reason>();
   readonly #wakers = new Map<string, () => void>();
   #offset = 0;
+  /** Epoch milliseconds. */
+  #opened = 0;
   #stop = new AbortController();
 
   /** Begins, again with another token. */
@@ -64,14 +70,17 @@ export class Live {
       return this.#failedStart(error, signal);
     }
     this.missing.set(new Map());
+    this.#opened = Date.now();
     this.phase.set('open');
     void this.#followStatistics(signal);
     this.#loop('upstreams', 2000, signal, () => this.#readUpstreams());
+    this.#loop('slow', 3000, signal, async () => this.slow.set(await get<SlowRequests>(`/slow_log?limit=${SLOW_REQUESTS}`)));
     this.#loop('changes', 15_000, signal, async () => this.changes.set(await get<readonly Change[]>('/history?limit=50')));
     this.#loop('drift', 15_000, signal, async () => this.drift.set((await get<{ diff: readonly string[] }>('/config/drift')).diff));
     this.#loop('certificates', 60_000, signal, async () => this.certificates.set(certificatesOf(await get<unknown>('/ssl'))));
     this.#loop('cluster', 5000, signal, async () => this.cluster.set(await get<Cluster>('/cluster')));
     this.#loop('caches', 5000, signal, async () => this.caches.set(await get<readonly Cache[]>('/cache')));
+    this.#loop('history', 60_000, signal, async () => this.#remember(await get<readonly Sample[]>('/vts/history')));
     void this.#follow(signal);
     const timer = setInterval(() => this.now.set(Date.now() + this.#offset), 1000);
     signal.addEventListener('abort', () => clearInterval(timer));
@@ -143,22 +152,17 @@ export class Live {
   /** One event a second, as long as somebody can see the page. */
   async #followStatistics(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const hidden = new AbortController();
-      const leave = (): void => (document.hidden ? hidden.abort() : undefined);
-      document.addEventListener('visibilitychange', leave);
-      try {
-        await follow('/vts/stream?group=servers', AbortSignal.any([signal, hidden.signal]), (_, data) => {
-          this.#counted(JSON.parse(data) as Statistics);
-          this.#succeeded('statistics');
-        });
-      } catch (error) {
-        if (error instanceof CallError) this.#failed('statistics', error);
-        else if (!signal.aborted && !hidden.signal.aborted) this.#failed('statistics', UNREACHABLE);
-      }
-      document.removeEventListener('visibilitychange', leave);
-      if (document.hidden) await visible(signal);
-      else await waited(1000, signal);
+      await this.#whileVisible(signal, '/vts/stream?group=servers', (data) => {
+        this.#counted(JSON.parse(data) as Statistics);
+        this.#succeeded('statistics');
+      }).catch((error: unknown) => this.#failed('statistics', error as CallError));
+      await waited(1000, signal);
+      this.refresh('history');
     }
+  }
+
+  #remember(points: readonly Sample[]): void {
+    this.series.set(addHistory(this.series.current, points));
   }
 
   #counted(found: Statistics): void {
@@ -179,18 +183,33 @@ export class Live {
     this.upstreams.set(found);
   }
 
+  /** First the events that the server keeps, then those that come. */
   async #follow(signal: AbortSignal): Promise<void> {
-    let last = '';
+    let last = FROM_THE_START;
     while (!signal.aborted) {
-      try {
-        await follow(`/events${last === '' ? '' : `?last_event_id=${encodeURIComponent(last)}`}`, signal, (_, data, id) => {
-          last = id === '' ? last : id;
-          this.#happened(JSON.parse(data) as ServerEvent);
-        });
-      } catch (error) {
+      await this.#whileVisible(signal, '/events?last_event_id=' + encodeURIComponent(last), (data, id) => {
+        const event = JSON.parse(data) as ServerEvent;
+        if (event.type !== 'gap' || last !== FROM_THE_START) this.#happened(event);
+        if (id !== '') last = id;
+      }).catch((error: unknown) => {
         if (error instanceof CallError && error.status < 500) this.#failed('events', error);
-      }
+      });
       await waited(2000, signal);
+    }
+  }
+
+  /** Follows a stream until it ends, or nobody sees the page: browsers allow few connections to a server, for all of their tabs. */
+  async #whileVisible(signal: AbortSignal, path: string, onEvent: (data: string, id: string) => void): Promise<void> {
+    if (document.hidden) await visible(signal);
+    const hidden = new AbortController();
+    const leave = (): void => (document.hidden ? hidden.abort() : undefined);
+    document.addEventListener('visibilitychange', leave);
+    try {
+      await follow(path, AbortSignal.any([signal, hidden.signal]), (_, data, id) => onEvent(data, id));
+    } catch (error) {
+      if (!signal.aborted && !hidden.signal.aborted) throw error instanceof CallError ? error : UNREACHABLE;
+    } finally {
+      document.removeEventListener('visibilitychange', leave);
     }
   }
 
@@ -199,6 +218,8 @@ export class Live {
     const { upstream, server, reason, engine } = event.data;
     if (event.type === 'member.state' && typeof reason === 'string')
       this.reasons.set(JSON.stringify([engine === 'stream' ? 'stream' : 'http', upstream, server]), { reason, time: event.time });
+    // What the server has kept was read with everything else.
+    if (Date.parse(event.time) < this.#opened) return;
     if (event.type.startsWith('member.')) this.refresh('upstreams');
     if (event.type === 'config.changed') this.refresh('changes', 'drift', 'upstreams', 'caches');
     if (event.type === 'certificate.expiring') this.refresh('certificates');

@@ -6,6 +6,7 @@ import { BlockDialog } from './block.js';
 import { Caches } from './caches.js';
 import { Certificates } from './certificates.js';
 import { Changes } from './changes.js';
+import { Errors } from './errors.js';
 import { Explain } from './explain.js';
 import { Keys } from './keys.js';
 import { Limits } from './limits.js';
@@ -17,23 +18,27 @@ import { Overview } from './overview.js';
 import { Proposals } from './proposal.js';
 import { Servers } from './servers.js';
 import { Settings } from './settings.js';
+import { Slow } from './slow.js';
 import { Shell, TokenEntry, type Destination } from './shell.js';
 import { Upstreams } from './upstreams.js';
 import { useValue } from './value.js';
 
+/** What tells about an incident is first. */
 const PLACES: readonly (Destination & { readonly page: FunctionComponent<{ readonly path: readonly string[] }> })[] = [
   { id: 'overview', title: 'Overview', page: Overview },
+  { id: 'errors', title: 'Errors', page: Errors },
+  { id: 'slow', title: 'Slow', page: Slow },
   { id: 'upstreams', title: 'Upstreams', page: Upstreams },
   { id: 'servers', title: 'Servers', page: Servers },
-  { id: 'caches', title: 'Caches', page: Caches },
   { id: 'limits', title: 'Limits', page: Limits },
+  { id: 'caches', title: 'Caches', page: Caches },
   { id: 'certificates', title: 'Certificates', page: Certificates },
+  { id: 'nodes', title: 'Nodes', page: Nodes },
+  { id: 'changes', title: 'Changes', page: Changes },
+  { id: 'log', title: 'Log', page: LiveLog },
+  { id: 'explain', title: 'Explain', page: Explain },
   { id: 'keys', title: 'Keys', page: Keys },
   { id: 'settings', title: 'Settings', page: Settings },
-  { id: 'changes', title: 'Changes', page: Changes },
-  { id: 'nodes', title: 'Nodes', page: Nodes },
-  { id: 'explain', title: 'Explain', page: Explain },
-  { id: 'log', title: 'Log', page: LiveLog },
 ];
 
 /** Parts of the address after `#/`. */

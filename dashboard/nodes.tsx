@@ -5,17 +5,39 @@ import { useRead } from './read.js';
 import { Missing, Panel } from './shell.js';
 import { State } from './state-mark.js';
 import { Nothing, Table, type Column } from './table.js';
-import type { ClusterNode, ServerEvent } from './types.js';
+import type { ClusterNode, ClusterRedis, ServerEvent } from './types.js';
 import { useValue } from './value.js';
 
 const NODES: readonly Column<ClusterNode>[] = [
   { title: 'Node', of: ({ name }) => name },
   { title: 'State', of: ({ state }) => <State state={state} word={state.replaceAll('_', ' ')} /> },
+  { title: 'Since', of: ({ since }) => since !== undefined && <Since time={since} /> },
+  { title: 'Why', of: ({ reason, stale }) => reason ?? (stale === true ? 'serves the copy that it started with' : '') },
   { title: 'Address', of: ({ address }) => address },
   { title: 'srv', of: ({ srv }) => srv },
   { title: 'Version', isNumber: true, of: ({ version }) => count(version) },
-  { title: 'Behind', isNumber: true, of: ({ lag }) => count(lag) },
+  { title: 'Lacks changes of', isNumber: true, of: ({ lag = 0 }) => (lag > 0 ? `the last ${duration(lag * 1000)}` : '–') },
+  { title: 'Files differ in', of: ({ drift = [] }) => (drift.length === 0 ? '–' : drift.join(', ')) },
 ];
+
+const REDIS: readonly Column<ClusterRedis>[] = [
+  { title: 'Redis', of: ({ name }) => name },
+  { title: 'State', of: ({ state }) => <State state={state} /> },
+  { title: 'Since', of: ({ since }) => since !== undefined && <Since time={since} /> },
+  { title: 'Why', of: ({ reason }) => reason ?? '' },
+  { title: 'Role', of: ({ role }) => role ?? '–' },
+  { title: 'Latency', isNumber: true, of: ({ latency_ms: latency }) => ms(latency) },
+  { title: 'Memory', isNumber: true, of: ({ memory }) => bytes(memory) },
+];
+
+function Since({ time }: { readonly time: string }) {
+  const now = useValue(live.now);
+  return (
+    <time class="num" dateTime={time} title={clock(time, now)}>
+      {duration(now - Date.parse(time))}
+    </time>
+  );
+}
 
 interface Delay {
   readonly p99: number;
@@ -80,6 +102,11 @@ export function Nodes() {
           <Table label="Nodes" rows={cluster.nodes} columns={NODES} id={({ name }) => name} />
         )}
       </Panel>
+      {cluster?.redis !== undefined && (
+        <Panel title="Redis">
+          <Table label="Redis" rows={[cluster.redis]} columns={REDIS} id={({ name }) => name} />
+        </Panel>
+      )}
       <Workers />
       <Events />
     </>
@@ -114,7 +141,7 @@ function Events() {
     { title: 'About', of: ({ data }) => <code class="value">{JSON.stringify(data)}</code> },
   ];
   return (
-    <Panel title="Events" note="since this page was opened">
+    <Panel title="Events" note={events.length === 0 ? undefined : `the last ${count(events.length)}`}>
       {events.length === 0 ? (
         <Nothing error={missing.get('events') ?? ''}>Nothing has happened.</Nothing>
       ) : (

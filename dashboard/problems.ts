@@ -1,8 +1,10 @@
 /** What is wrong now, by the state of the server: the first thing that the page shows. */
-import { duration, percent, rate } from './format.js';
-import type { Live } from './live.js';
+import { codesText, count, date, duration, percent } from './format.js';
+import { live, type Live } from './live.js';
+import { isPlanned, isUsable, memberSince, memberWhy, SlowMembers, slowText } from './members.js';
 import { recent } from './samples.js';
-import type { Peer, Upstream } from './types.js';
+import type { FailingRow, LimitFigures, Upstream } from './types.js';
+import { Value } from './value.js';
 
 export type Level = 'bad' | 'warn' | 'note';
 
@@ -14,154 +16,180 @@ export interface Problem {
   readonly why: string;
   /** Epoch milliseconds; undefined: not known. */
   readonly since: number | undefined;
+  /** In the place of the time since when. */
+  readonly when?: string;
   /** Page with more about it. */
   readonly link: string;
 }
 
+/** With the time since which this page has seen it. */
+export type SeenProblem = Problem & { readonly seen: number };
+
 const ORDER: readonly Level[] = ['bad', 'warn', 'note'];
-/** States in which a member gets requests. */
-const USABLE = new Set(['up', 'checking']);
-/** Somebody wants it so. */
-const PLANNED = new Set(['down', 'draining']);
 const ERROR_SHARE = 0.01;
-const EXPIRY_DAYS = 21;
-const URGENT_DAYS = 3;
-/** Slower than the others by this factor, and by this many milliseconds. */
-const SLOW_FACTOR = 3;
-const SLOW_MS = 50;
+const BAD_ERROR_SHARE = 0.1;
+export const EXPIRY_DAYS = 21;
+export const URGENT_DAYS = 3;
+/** Part of a zone that is in use. */
+export const FULL = 0.95;
 const RECENT_MS = 15 * 60_000;
-/** Members of one upstream that are listed one by one. */
+/** Members of one upstream that are listed one by one, and sources of errors in a line. */
 const LISTED = 5;
+const SOURCES = 2;
 
-export function memberWhy(live: Live, { engine, name }: Upstream, peer: Peer): string {
-  const event = live.reasonOf(engine, name, peer.server);
-  if (peer.state === 'unhealthy') return peer.health_checks.last_error ?? event?.reason ?? 'health checks have failed';
-  if (peer.state === 'unavail')
-    return event?.reason ?? `${peer.fails === 1 ? '1 failed attempt' : `${peer.fails} failed attempts`}: max_fails reached`;
-  if (peer.state === 'down') return 'set to down';
-  if (peer.state === 'draining') return `drain: ${peer.active} requests left`;
-  if (peer.state === 'resolving') return 'its name has no address yet';
-  if (peer.state === 'checking') return 'waits for its first health check';
-  return '';
-}
-
-export function memberSince(live: Live, { engine, name }: Upstream, peer: Peer): number | undefined {
-  const time = peer.downstart ?? live.reasonOf(engine, name, peer.server)?.time;
-  return time === undefined ? undefined : Date.parse(time);
-}
-
-export function isUsable({ state }: Peer): boolean {
-  return USABLE.has(state);
-}
-
-/** Members that need far more time than the others of their upstream. */
-export function slowPeers({ peers }: Upstream): ReadonlySet<number> {
-  const times = peers.filter(isUsable).flatMap(({ response_time: time }) => (time > 0 ? [time] : []));
-  if (times.length < 2) return new Set();
-  const sorted = times.sort((one, other) => one - other);
-  const middle = sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
-  const limit = Math.max(middle * SLOW_FACTOR, middle + SLOW_MS);
-  return new Set(peers.flatMap((peer) => (isUsable(peer) && peer.response_time > limit ? [peer.id] : [])));
-}
-
-export function problemsOf(live: Live): readonly Problem[] {
+/** The worst first; of one level what clients notice. */
+export function problemsOf(from: Live): readonly Problem[] {
   const found = [
-    ...upstreamProblems(live),
-    ...errorProblems(live),
-    ...certificateProblems(live),
-    ...nodeProblems(live),
-    ...processProblems(live),
+    ...errorProblems(from),
+    ...upstreamProblems(from),
+    ...limitProblems(from),
+    ...nodeProblems(from),
+    ...processProblems(from),
+    ...certificateProblems(from),
   ];
-  return found.sort((one, other) => ORDER.indexOf(one.level) - ORDER.indexOf(other.level) || (other.since ?? 0) - (one.since ?? 0));
+  return found.sort((one, other) => ORDER.indexOf(one.level) - ORDER.indexOf(other.level));
 }
 
-function upstreamProblems(live: Live): readonly Problem[] {
-  return (live.upstreams.current ?? []).flatMap((upstream) => {
-    const { engine, name, peers } = upstream;
-    const link = `#/upstreams/${engine}/${encodeURIComponent(name)}`;
-    const away = peers.filter((peer) => !isUsable(peer));
-    const broken = away.filter(({ state }) => !PLANNED.has(state));
-    const times = away.flatMap((peer) => memberSince(live, upstream, peer) ?? []);
-    if (peers.length > 0 && away.length === peers.length) {
-      const why = away.map((peer) => `${peer.server} ${peer.state}`).slice(0, LISTED);
-      const rest = away.length > LISTED ? ` and ${away.length - LISTED} more` : '';
-      return {
+function upstreamProblems(from: Live): readonly Problem[] {
+  const slow = new SlowMembers(from.statistics.current);
+  return (from.upstreams.current ?? []).flatMap((upstream) => [...lostMembers(from, upstream), ...slowMembers(upstream, slow)]);
+}
+
+const linkTo = ({ engine, name }: Upstream): string => `#/upstreams/${engine}/${encodeURIComponent(name)}`;
+
+function lostMembers(from: Live, upstream: Upstream): readonly Problem[] {
+  const { engine, name, peers } = upstream;
+  const away = peers.filter((peer) => !isUsable(peer));
+  if (away.length === 0) return [];
+  const link = linkTo(upstream);
+  const times = away.flatMap((peer) => memberSince(from, upstream, peer) ?? []);
+  if (away.length === peers.length) {
+    const why = away.slice(0, LISTED).map((peer) => `${peer.server} ${peer.state}`);
+    const rest = away.length > LISTED ? ` and ${away.length - LISTED} more` : '';
+    return [
+      {
         id: `${engine} ${name}`,
-        level: 'bad' as const,
+        level: 'bad',
         what: `Upstream ${name} has no usable member`,
         why: why.join(', ') + rest,
         since: times.length > 0 ? Math.max(...times) : undefined,
         link,
-      };
-    }
-    const [first] = broken;
-    const failing: Problem[] =
-      broken.length > LISTED && first !== undefined
-        ? [
-            {
-              id: `${engine} ${name}`,
-              level: 'warn',
-              what: `${broken.length} of ${peers.length} members of ${name} are not usable`,
-              why: memberWhy(live, upstream, first),
-              since: times.length > 0 ? Math.min(...times) : undefined,
-              link,
-            },
-          ]
-        : broken.map((peer) => ({
-            id: `${engine} ${name} ${peer.id}`,
-            level: 'warn',
-            what: `${peer.server} of ${name} is ${peer.state}`,
-            why: memberWhy(live, upstream, peer),
-            since: memberSince(live, upstream, peer),
-            link,
-          }));
-    const slow = slowPeers(upstream);
-    const slowly = peers
-      .filter(({ id }) => slow.has(id))
-      .slice(0, LISTED)
-      .map((peer): Problem => ({
-        id: `${engine} ${name} ${peer.id} slow`,
+      },
+    ];
+  }
+  const broken = away.filter((peer) => !isPlanned(peer));
+  const [first] = broken;
+  if (broken.length > LISTED && first !== undefined) {
+    return [
+      {
+        id: `${engine} ${name}`,
         level: 'warn',
-        what: `${peer.server} of ${name} is slow`,
-        why: `${peer.response_time} ms, more than ${SLOW_FACTOR} times the others`,
-        since: undefined,
+        what: `${broken.length} of ${peers.length} members of ${name} are not usable`,
+        why: memberWhy(from, upstream, first),
+        since: times.length > 0 ? Math.min(...times) : undefined,
         link,
-      }));
-    return [...failing, ...slowly];
-  });
+      },
+    ];
+  }
+  return broken.map((peer) => ({
+    id: `${engine} ${name} ${peer.id}`,
+    level: 'warn',
+    what: `${peer.server} of ${name} is ${peer.state}`,
+    why: memberWhy(from, upstream, peer),
+    since: memberSince(from, upstream, peer),
+    link,
+  }));
 }
 
+function slowMembers(upstream: Upstream, slow: SlowMembers): readonly Problem[] {
+  const { engine, name, peers } = upstream;
+  const found = slow.of(upstream);
+  if (found.size === 0) return [];
+  return peers
+    .flatMap((peer) => {
+      const slowness = found.get(peer.id);
+      return slowness === undefined ? [] : [{ peer, slowness }];
+    })
+    .slice(0, LISTED)
+    .map(({ peer: { id, server }, slowness }) => ({
+      id: `${engine} ${name} ${id} slow`,
+      level: 'warn',
+      what: `${server} of ${name} is slow`,
+      why: slowText(slowness),
+      since: slowness.since,
+      link: '#/slow',
+    }));
+}
+
+/** A line for each server that fails; before the server knows since when, one for all. */
 function errorProblems({ series, statistics }: Live): readonly Problem[] {
+  const failing = statistics.current?.failing ?? [];
+  const servers = failing.filter(({ section }) => section === 'servers');
+  if (servers.length > 0) {
+    return servers.slice(0, LISTED).map(({ name, since, requests, errors, codes }) => ({
+      id: `errors ${name}`,
+      level: errors > requests * BAD_ERROR_SHARE ? 'bad' : 'warn',
+      what: errors === 0 ? `${name} had responses with 5xx` : `${percent(errors, requests)} of the responses of ${name} are 5xx`,
+      why: [codesText(codes), sourcesText(failing)].filter((text) => text !== '').join(', '),
+      since,
+      link: '#/errors',
+    }));
+  }
   const { samples } = series.current;
   const [errors = 0, requests = 0] = [recent(samples, 'errors'), recent(samples, 'requests')];
   if (requests === 0 || errors / requests < ERROR_SHARE) return [];
-  const worst = Object.entries(statistics.current?.servers ?? {}).reduce<readonly [string, number]>(
-    (most, [name, row]) => (row.rates.errors['10s'] > most[1] ? [name, row.rates.errors['10s']] : most),
-    ['', 0],
-  );
-  const why = worst[0] === '' ? '' : `most at server ${worst[0]}`;
-  const share = errors / requests;
   return [
     {
       id: 'errors',
-      level: share > 0.1 ? 'bad' : 'warn',
-      what: `${percent(errors, requests)} of the responses are 5xx (${rate(errors)} a second)`,
-      why,
+      level: errors > requests * BAD_ERROR_SHARE ? 'bad' : 'warn',
+      what: `${percent(errors, requests)} of the responses are 5xx`,
+      why: '',
       since: undefined,
-      link: '#/servers',
+      link: '#/errors',
     },
   ];
+}
+
+/** Members that fail, else locations. */
+function sourcesText(failing: readonly FailingRow[]): string {
+  const members = failing.filter(({ part, errors }) => part !== undefined && errors > 0);
+  const sources =
+    members.length > 0
+      ? members.map(({ part, name }) => `${part} of ${name}`)
+      : failing.filter(({ section }) => section === 'locations').map(({ name }) => `location ${name}`);
+  if (sources.length === 0) return '';
+  const rest = sources.length - SOURCES;
+  return `from ${sources.slice(0, SOURCES).join(' and ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+}
+
+export function fillOf({ entries, capacity }: LimitFigures): number | undefined {
+  return entries === undefined || capacity === undefined || capacity === 0 ? undefined : Math.min(1, entries / capacity);
+}
+
+function limitProblems({ statistics }: Live): readonly Problem[] {
+  return Object.entries(statistics.current?.limits ?? {})
+    .filter(([, figures]) => (fillOf(figures) ?? 0) >= FULL)
+    .map(([zone, { entries, evicted = 0 }]) => ({
+      id: `limit ${zone}`,
+      level: 'warn',
+      what: `Limit zone ${zone} is full`,
+      why:
+        evicted > 0 ? `${count(evicted)} keys dropped for new ones: make the zone larger` : `${count(entries)} keys: make the zone larger`,
+      since: undefined,
+      link: '#/limits',
+    }));
 }
 
 function certificateProblems({ certificates }: Live): readonly Problem[] {
   return (certificates.current ?? [])
     .filter(({ days_left: days }) => days <= EXPIRY_DAYS)
-    .map(({ names, subject, expired, days_left: days, not_after: end, fingerprint }) => ({
+    .map(({ names, subject, expired, days_left: days, not_after: end, fingerprint, issuer }) => ({
       id: `certificate ${fingerprint}`,
       level: expired || days <= URGENT_DAYS ? 'bad' : 'warn',
-      what: `Certificate of ${names[0] ?? subject} ${expired ? 'has expired' : `ends in ${days} days`}`,
-      why: `not_after ${end}`,
-      since: expired ? Date.parse(end) : undefined,
+      what: `Certificate of ${names[0] ?? subject} ${expired ? 'has expired' : `ends in ${days === 1 ? '1 day' : `${days} days`}`}`,
+      why: `issued by ${issuer}`,
+      since: undefined,
+      when: date(end),
       link: '#/certificates',
     }));
 }
@@ -169,11 +197,11 @@ function certificateProblems({ certificates }: Live): readonly Problem[] {
 function nodeProblems({ cluster }: Live): readonly Problem[] {
   return (cluster.current?.nodes ?? [])
     .filter(({ state }) => state !== 'in_sync')
-    .map(({ name, state, lag, since }) => ({
+    .map(({ name, state, lag = 0, since, reason }) => ({
       id: `node ${name}`,
       level: state === 'behind' ? 'note' : 'bad',
-      what: `Node ${name} is ${state === 'away' ? 'away' : state}`,
-      why: lag > 0 ? `${lag} versions behind` : '',
+      what: `Node ${name} is ${state.replaceAll('_', ' ')}`,
+      why: reason ?? (lag > 0 ? `it lacks changes of the last ${duration(lag * 1000)}` : ''),
       since: since === undefined ? undefined : Date.parse(since),
       link: '#/nodes',
     }));
@@ -189,26 +217,38 @@ function processProblems({ events, now }: Live): readonly Problem[] {
         type === 'worker.failed' ? `Worker ${String(data['worker'])} failed and was replaced` : `Helper ${String(data['helper'])} failed`,
       why: typeof data['reason'] === 'string' ? data['reason'] : '',
       since: Date.parse(time),
+      when: `${duration(now.current - Date.parse(time))} ago`,
       link: '#/nodes',
     }));
 }
 
-/** First seen by this page, where the server does not know since when. */
-export class Sightings {
+/** Looks each second what is wrong, and remembers since when this page has seen it. */
+export class ProblemList {
+  readonly all = new Value<readonly SeenProblem[]>([]);
   readonly #first = new Map<string, number>();
 
-  /** The problems, with the time since they have been seen. */
-  see(problems: readonly Problem[], now: number): readonly (Problem & { readonly seen: number })[] {
+  constructor(private readonly from: Live) {
+    from.now.onChange(() => this.#look());
+  }
+
+  /** Of a page. */
+  at(place: string): readonly SeenProblem[] {
+    return this.all.current.filter(({ link }) => link === `#/${place}` || link.startsWith(`#/${place}/`));
+  }
+
+  #look(): void {
+    const now = this.from.now.current;
+    const problems = problemsOf(this.from);
     const ids = new Set(problems.map(({ id }) => id));
     for (const id of this.#first.keys()) if (!ids.has(id)) this.#first.delete(id);
-    return problems.map((problem) => {
-      const seen = problem.since ?? this.#first.get(problem.id) ?? now;
-      if (!this.#first.has(problem.id)) this.#first.set(problem.id, seen);
-      return { ...problem, seen };
-    });
+    for (const { id } of problems) if (!this.#first.has(id)) this.#first.set(id, now);
+    this.all.set(problems.map((problem) => ({ ...problem, seen: this.#first.get(problem.id) ?? now })));
   }
 }
 
-export function sinceText({ since, seen }: { readonly since: number | undefined; readonly seen: number }, now: number): string {
+export const problemList = new ProblemList(live);
+
+export function sinceText({ since, seen, when }: SeenProblem, now: number): string {
+  if (when !== undefined) return when;
   return since === undefined ? `for at least ${duration(now - seen)}` : `for ${duration(now - since)}`;
 }

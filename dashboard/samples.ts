@@ -1,10 +1,10 @@
 /** Figures of the server as a whole, second by second. */
 import type { Row, Statistics } from './types.js';
 
-/** Samples that the page keeps: ten minutes. */
-const KEPT = 600;
-/** Samples farther apart have a gap between them. */
-const GAP_MS = 30_000;
+/** What the page keeps: an hour, in milliseconds. */
+export const KEPT_MS = 3_600_000;
+/** Points of the server are this far apart. */
+const POINT_MS = 10_000;
 
 /** Sums of the counters of all servers. */
 export interface Totals {
@@ -26,9 +26,9 @@ export interface Sample {
   readonly rejected: number;
   readonly received: number;
   readonly sent: number;
-  /** Milliseconds of requests in the last 10 seconds; undefined: there was none. */
-  readonly p50: number | undefined;
-  readonly p99: number | undefined;
+  /** Milliseconds of requests in the last 10 seconds; absent: there was none. */
+  readonly p50?: number;
+  readonly p99?: number;
   /** Connections at this moment. */
   readonly connections: number;
 }
@@ -63,19 +63,30 @@ export function addSample(series: Series, { now, servers = {}, connections, rece
     rejected: per('rejected'),
     received: per('received'),
     sent: per('sent'),
-    ...(recent.count > 0 ? { p50: recent.p50, p99: recent.p99 } : { p50: undefined, p99: undefined }),
+    ...(recent.count > 0 && { p50: recent.p50, p99: recent.p99 }),
     connections: connections['active'] ?? 0,
   };
-  const kept = now - at > GAP_MS ? [] : series.samples.slice(-KEPT + 1);
-  return { samples: [...kept, sample], totals, at: now };
+  // After a pause the difference is that of all the time: the points of the server tell more.
+  if (now - at > POINT_MS) return { ...series, totals, at: now };
+  return { samples: [...series.samples, sample].slice(firstAfter(series.samples, now - KEPT_MS)), totals, at: now };
 }
 
-/** Mean of a figure over the last samples. */
-export function recent(
-  samples: readonly Sample[],
-  name: 'requests' | 'errors' | 'rejected' | 'sent' | 'received',
-  number = 10,
-): number | undefined {
-  const last = samples.slice(-number);
+/** Fills the gaps between samples with points of the server. */
+export function addHistory(series: Series, points: readonly Sample[]): Series {
+  const { samples } = series;
+  const missing = points.filter(({ at }) => !samples.some((sample) => Math.abs(sample.at - at) < POINT_MS));
+  if (missing.length === 0) return series;
+  return { ...series, samples: [...missing, ...samples].sort((one, other) => one.at - other.at) };
+}
+
+function firstAfter(samples: readonly Sample[], at: number): number {
+  const found = samples.findIndex((sample) => sample.at > at);
+  return found < 0 ? samples.length : found;
+}
+
+/** Mean of a figure over the last ten seconds. */
+export function recent(samples: readonly Sample[], name: 'requests' | 'errors' | 'rejected' | 'sent' | 'received'): number | undefined {
+  const end = samples.at(-1)?.at ?? 0;
+  const last = samples.slice(-10).filter(({ at }) => at > end - POINT_MS);
   return last.length === 0 ? undefined : last.reduce((sum, sample) => sum + sample[name], 0) / last.length;
 }

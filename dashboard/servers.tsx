@@ -26,9 +26,9 @@ const FIGURES: readonly Column<Named>[] = [
   { title: '4xx', isNumber: true, of: ([, { responses }]) => count(responses['4xx']) },
   { title: '5xx', isNumber: true, of: ([, { responses }]) => count(responses['5xx']) },
   { title: 'Active', isNumber: true, of: ([, { active }]) => count(active) },
-  { title: 'p50', isNumber: true, of: ([, { times }]) => ms(times.p50) },
-  { title: 'p90', isNumber: true, of: ([, { times }]) => ms(times.p90) },
-  { title: 'p99', isNumber: true, of: ([, { times }]) => ms(times.p99) },
+  { title: 'p50', isNumber: true, of: ([, { times }]) => ms(times.count > 0 ? times.p50 : undefined) },
+  { title: 'p90', isNumber: true, of: ([, { times }]) => ms(times.count > 0 ? times.p90 : undefined) },
+  { title: 'p99', isNumber: true, of: ([, { times }]) => ms(times.count > 0 ? times.p99 : undefined) },
   { title: 'Sent', isNumber: true, of: ([, { sent }]) => bytes(sent) },
 ];
 const SERVERS: readonly Column<VirtualServer>[] = [

@@ -5,6 +5,7 @@ import { needsUnlock, unlock, unlocked } from './access.js';
 import { setToken, token } from './api.js';
 import { duration } from './format.js';
 import { live, OLD_MS } from './live.js';
+import { problemList, type SeenProblem } from './problems.js';
 import { useValue } from './value.js';
 
 export interface Destination {
@@ -39,25 +40,44 @@ export function Shell({
         Skip to content
       </a>
       <header class="top">
-        <div class="brand">
-          <img src="icon.svg" width="20" height="20" alt="" />
-          <strong>{session?.node}</strong>
-          <span class="muted version">srv {session?.srv}</span>
+        <div class="across">
+          <div class="brand">
+            <img src="icon.svg" width="20" height="20" alt="" />
+            <strong>{session?.node}</strong>
+            <span class="muted version">srv {session?.srv}</span>
+          </div>
+          <Pulse />
+          <Caller />
         </div>
-        <Pulse />
-        <Caller />
       </header>
       <nav class="places" aria-label="Pages">
-        {places.map(({ id, title }) => (
-          <a key={id} href={`#/${id}`} {...(id === current && { 'aria-current': 'page' as const })}>
-            {title}
-          </a>
-        ))}
+        <div class="across">
+          {places.map(({ id, title }) => (
+            <a key={id} href={`#/${id}`} {...(id === current && { 'aria-current': 'page' as const })}>
+              {title}
+              <Marks place={id} />
+            </a>
+          ))}
+        </div>
       </nav>
       <main id="main" tabIndex={-1} ref={main}>
         {children}
       </main>
     </>
+  );
+}
+
+/** How many problems a page tells about. */
+function Marks({ place }: { readonly place: string }) {
+  useValue(problemList.all);
+  const problems = problemList.at(place);
+  if (problems.length === 0) return null;
+  const isBad = problems.some(({ level }: SeenProblem) => level === 'bad');
+  return (
+    <span class={isBad ? 'mark bad' : 'mark'}>
+      {problems.length}
+      <span class="hidden"> {problems.length === 1 ? 'problem' : 'problems'}</span>
+    </span>
   );
 }
 

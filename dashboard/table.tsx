@@ -1,4 +1,4 @@
-/** A table that scrolls in its panel. */
+/** A table that scrolls in its panel. On a narrow screen each row is a block, and the roles say that it is a table all the same. */
 import type { ComponentChildren } from 'preact';
 
 export interface Column<T> {
@@ -18,26 +18,26 @@ interface Props<T> {
 export function Table<T>({ label, rows, columns, id }: Props<T>) {
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label={label}>
-      <table>
-        <thead>
-          <tr>
+      <table role="table">
+        <thead role="rowgroup">
+          <tr role="row">
             {columns.map(({ title, isNumber }) => (
-              <th key={title} scope="col" class={isNumber === true ? 'num' : undefined}>
+              <th key={title} role="columnheader" scope="col" class={isNumber === true ? 'num' : undefined}>
                 {title}
               </th>
             ))}
           </tr>
         </thead>
-        <tbody>
+        <tbody role="rowgroup">
           {rows.map((row) => (
-            <tr key={id(row)}>
+            <tr key={id(row)} role="row">
               {columns.map(({ title, isNumber, of }, at) =>
                 at === 0 ? (
-                  <th key={title} scope="row">
+                  <th key={title} role="rowheader" scope="row">
                     {of(row)}
                   </th>
                 ) : (
-                  <td key={title} class={isNumber === true ? 'num' : undefined}>
+                  <td key={title} role="cell" data-title={title} class={isNumber === true ? 'num' : undefined}>
                     {of(row)}
                   </td>
                 ),

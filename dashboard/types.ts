@@ -96,6 +96,37 @@ export interface UpstreamRow extends Omit<Row, 'requests'> {
   readonly servers?: Readonly<Record<string, UpstreamRow>>;
 }
 
+/** A member that needs more time until the first byte than the others of its upstream, or than it usually needs. Milliseconds. */
+export interface SlowMember {
+  readonly engine: Engine;
+  readonly upstream: string;
+  readonly server: string;
+  /** Epoch milliseconds. */
+  readonly since: number;
+  readonly time: number;
+  readonly reference: number;
+  readonly than: 'others' | 'usual';
+}
+
+/** A server, a location, an upstream or a member (`part`) whose requests fail. Figures are per second. */
+export interface FailingRow {
+  readonly section: string;
+  readonly name: string;
+  readonly part?: string;
+  /** Epoch milliseconds. */
+  readonly since: number;
+  readonly requests: number;
+  readonly errors: number;
+  readonly codes: Readonly<Record<string, number>>;
+}
+
+/** A zone of a limit: results of requests, and keys in it. */
+export type LimitFigures = Readonly<Record<string, number>> & {
+  readonly entries?: number;
+  readonly capacity?: number;
+  readonly evicted?: number;
+};
+
 export interface Statistics {
   readonly now: number;
   readonly loaded: number;
@@ -106,11 +137,41 @@ export interface Statistics {
   readonly tls: Readonly<Record<string, unknown>>;
   readonly workers: readonly Readonly<Record<string, number>>[];
   readonly caches: Readonly<Record<string, Readonly<Record<string, number>>>>;
-  readonly limits: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  readonly limits: Readonly<Record<string, LimitFigures>>;
+  readonly slow: readonly SlowMember[];
+  readonly failing: readonly FailingRow[];
   readonly groups: Readonly<Record<string, number>>;
   readonly servers?: Readonly<Record<string, Row>>;
   readonly locations?: Readonly<Record<string, Row>>;
   readonly upstreams?: Readonly<Record<string, UpstreamRow>>;
+}
+
+export type Phase = 'before' | 'queue' | 'connect' | 'first_byte' | 'body' | 'client';
+
+/** Times are milliseconds. */
+export interface SlowRequest {
+  readonly time: string;
+  readonly duration: number;
+  readonly phases: Readonly<Record<Phase, number>>;
+  readonly server: string;
+  readonly client: string;
+  readonly method: string;
+  readonly uri: string;
+  readonly host: string;
+  readonly status: number;
+  readonly attempts: readonly {
+    readonly upstream: string;
+    readonly address: string;
+    readonly status: number;
+    readonly failure?: string;
+  }[];
+  readonly request_id: string;
+}
+
+export interface SlowRequests {
+  readonly total: number;
+  readonly lost: number;
+  readonly requests: readonly SlowRequest[];
 }
 
 export interface Change {
@@ -184,8 +245,23 @@ export interface ClusterNode {
   readonly srv: string;
   readonly version: number;
   readonly state: string;
-  readonly lag: number;
+  /** Seconds since the first change that it has not applied. */
+  readonly lag?: number;
   readonly since?: string;
+  readonly reason?: string;
+  readonly stale?: boolean;
+  /** Directives of the main level that its files have otherwise than those of this node. */
+  readonly drift?: readonly string[];
+}
+
+export interface ClusterRedis {
+  readonly name: string;
+  readonly state: string;
+  readonly reason?: string;
+  readonly since?: string;
+  readonly role?: string;
+  readonly latency_ms?: number;
+  readonly memory?: number;
 }
 
 export interface Cluster {
@@ -193,6 +269,7 @@ export interface Cluster {
   readonly node: string;
   readonly version: number;
   readonly nodes: readonly ClusterNode[];
+  readonly redis?: ClusterRedis;
 }
 
 export interface Pair {

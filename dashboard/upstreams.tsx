@@ -5,7 +5,7 @@ import { addUpstream, editUpstream, upstreamKey } from './block.js';
 import { count, duration, ms } from './format.js';
 import { live } from './live.js';
 import { editMember } from './member.js';
-import { isUsable, memberSince, memberWhy, slowPeers } from './problems.js';
+import { isUsable, memberSince, memberWhy, SlowMembers, slowText, type Slowness } from './members.js';
 import { Missing } from './shell.js';
 import { State } from './state-mark.js';
 import type { Peer, Upstream } from './types.js';
@@ -14,32 +14,38 @@ import { VirtualTable } from './virtual.js';
 
 const ROW_PX = 36;
 const COLUMNS = ['Member', 'State', 'Why', 'Since', 'Weight', 'Active', 'Requests', '5xx', 'Fails', 'Time'] as const;
-const NUMBERS = new Set<string>(['Weight', 'Active', 'Requests', '5xx', 'Fails', 'Time']);
+const NUMBERS = new Set<string>(['Since', 'Weight', 'Active', 'Requests', '5xx', 'Fails', 'Time']);
 
 interface Line {
   readonly upstream: Upstream;
   readonly peer: Peer | undefined;
-  readonly isSlow: boolean;
+  readonly slowness: Slowness | undefined;
+  /** Of the upstream. */
+  readonly slow: number;
 }
 
-function linesOf(upstreams: readonly Upstream[], text: string, onlyBroken: boolean): readonly Line[] {
+function linesOf(upstreams: readonly Upstream[], slowMembers: SlowMembers, text: string, onlyBroken: boolean): readonly Line[] {
   const wanted = text.toLowerCase();
   return upstreams.flatMap((upstream): readonly Line[] => {
     const isNamed = upstream.name.toLowerCase().includes(wanted);
-    const slow = slowPeers(upstream);
+    const slow = slowMembers.of(upstream);
     const peers = upstream.peers.filter(
       (peer) =>
         (isNamed || peer.server.includes(wanted) || peer.name.toLowerCase().includes(wanted)) &&
         (!onlyBroken || !isUsable(peer) || slow.has(peer.id)),
     );
     if (peers.length === 0 && (onlyBroken || !isNamed)) return [];
-    return [{ upstream, peer: undefined, isSlow: false }, ...peers.map((peer) => ({ upstream, peer, isSlow: slow.has(peer.id) }))];
+    return [
+      { upstream, peer: undefined, slowness: undefined, slow: slow.size },
+      ...peers.map((peer) => ({ upstream, peer, slowness: slow.get(peer.id), slow: slow.size })),
+    ];
   });
 }
 
 export function Upstreams({ path }: { readonly path: readonly string[] }) {
   const all = useValue(live.upstreams);
   const now = useValue(live.now);
+  const statistics = useValue(live.statistics);
   const [text, setText] = useState('');
   const [onlyBroken, setOnlyBroken] = useState(false);
   const [engine, name] = path;
@@ -47,7 +53,12 @@ export function Upstreams({ path }: { readonly path: readonly string[] }) {
     () => (name === undefined ? all : all?.filter((upstream) => upstream.engine === engine && upstream.name === name)),
     [all, engine, name],
   );
-  const lines = useMemo(() => linesOf(chosen ?? [], text, onlyBroken), [chosen, text, onlyBroken]);
+  const slow = JSON.stringify(statistics?.slow);
+  const lines = useMemo(
+    () => linesOf(chosen ?? [], new SlowMembers(statistics), text, onlyBroken),
+    // Statistics come each second, with the same slow members mostly.
+    [chosen, slow, text, onlyBroken],
+  );
   if (chosen === undefined) return <Missing part="upstreams" />;
   const members = chosen.reduce((sum, { peers }) => sum + peers.length, 0);
   return (
@@ -91,7 +102,7 @@ export function Upstreams({ path }: { readonly path: readonly string[] }) {
           id={lineId}
           row={(line, index) =>
             line.peer === undefined ? (
-              <Group upstream={line.upstream} index={index} />
+              <Group upstream={line.upstream} slow={line.slow} index={index} />
             ) : (
               <MemberLine {...line} peer={line.peer} index={index} now={now} />
             )
@@ -118,7 +129,7 @@ function Head() {
   );
 }
 
-function Group({ upstream, index }: { readonly upstream: Upstream; readonly index: number }) {
+function Group({ upstream, slow, index }: { readonly upstream: Upstream; readonly slow: number; readonly index: number }) {
   const { engine, name, peers, queue } = upstream;
   const usable = peers.filter(isUsable).length;
   return (
@@ -130,6 +141,7 @@ function Group({ upstream, index }: { readonly upstream: Upstream; readonly inde
           state={usable === peers.length && usable > 0 ? 'up' : usable === 0 ? 'bad' : 'warn'}
           word={`${count(usable)} of ${count(peers.length)} usable`}
         />
+        {slow > 0 && <State state="slow" word={`${count(slow)} slow`} />}
         {queue !== undefined && <span class="muted">{count(queue.size)} waiting</span>}
         {mayChange('upstream_api', name) && (
           <button type="button" class="small quiet" aria-label={`Add a member to ${name}`} onClick={() => editMember(engine, name)}>
@@ -146,10 +158,17 @@ function Group({ upstream, index }: { readonly upstream: Upstream; readonly inde
   );
 }
 
-function MemberLine({ upstream, peer, isSlow, index, now }: Line & { readonly peer: Peer; readonly index: number; readonly now: number }) {
-  const since = memberSince(live, upstream, peer);
-  const why = isSlow ? 'slower than the others' : memberWhy(live, upstream, peer);
-  const state = isSlow && peer.state === 'up' ? 'slow' : peer.state;
+function MemberLine({
+  upstream,
+  peer,
+  slowness,
+  index,
+  now,
+}: Pick<Line, 'upstream' | 'slowness'> & { readonly peer: Peer; readonly index: number; readonly now: number }) {
+  const isSlow = slowness !== undefined && isUsable(peer);
+  const since = isSlow ? slowness.since : memberSince(live, upstream, peer);
+  const why = isSlow ? slowText(slowness) : memberWhy(live, upstream, peer);
+  const state = isSlow ? 'slow' : peer.state;
   return (
     <div class="cells" role="row" aria-rowindex={index + 2}>
       <span role="cell" class="c-member" title={peer.name === peer.server ? undefined : peer.name}>
@@ -169,7 +188,7 @@ function MemberLine({ upstream, peer, isSlow, index, now }: Line & { readonly pe
         {why}
       </span>
       <span role="cell" class="c-since num">
-        {since !== undefined && peer.state !== 'up' && duration(now - since)}
+        {since !== undefined && state !== 'up' && duration(now - since)}
       </span>
       <span role="cell" class="c-weight num">
         {count(peer.weight)}

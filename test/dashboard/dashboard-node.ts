@@ -21,7 +21,10 @@ export interface DashboardNode {
   readonly tokens: Readonly<Record<TokenName, string>>;
 }
 
-export async function startDashboard(scope: Scope, more: { readonly http?: string } = {}): Promise<DashboardNode> {
+export async function startDashboard(
+  scope: Scope,
+  more: { readonly http?: string; readonly files?: Readonly<Record<string, string>> } = {},
+): Promise<DashboardNode> {
   const prefix = tempFolder(scope);
   const backend = await httpBackend(scope, (request, response) => {
     response.statusCode = request.url === '/error' ? 500 : 200;
@@ -37,6 +40,7 @@ export async function startDashboard(scope: Scope, more: { readonly http?: strin
   const pages = 'location / { dashboard /api; } location /api { dyn_module_api; }';
   const node = await startNode(scope, {
     prefix,
+    ...(more.files && { files: more.files }),
     main: shippedModules('api.conf'),
     controlMain: shippedModules('api_control.conf'),
     http: `${more.http ?? ''} vhost_traffic_status_zone; proxy_cache_path cache keys_zone=pages:1m max_size=10m; limit_req_zone $arg_k zone=per_key:1m rate=1r/s;

@@ -1,26 +1,23 @@
-/**
- * Every part of the page by the rules of axe-core, and pictures of it: `SRV_SCREENSHOTS=1 ava dist/test/dashboard/pages.test.js` writes them
- * into docs/dashboard.
- */
+/** Every part of the page by the rules of axe-core, and by the keyboard alone. */
 import type { TestFn } from 'ava';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
-import { ROOT } from '../docs/source-files.js';
 import type { Page } from '../harness/browser.js';
 import { get } from '../harness/client.js';
 import { testWith } from '../harness/programs.js';
 import { fileScope, shared } from '../harness/scope.js';
 import { openPage, shows, startDashboard } from './dashboard-node.js';
+import { look, pictures } from './pictures.js';
 
 const browserTest = testWith('chromium') as TestFn;
 const setup = shared((scope) => startDashboard(scope));
 const scope = fileScope();
-const isPictured = process.env['SRV_SCREENSHOTS'] === '1';
 
 /** Parts of the page, and a text that each shows when it is complete. */
 const PLACES: Readonly<Record<string, string>> = {
   overview: 'shop.test',
+  errors: 'Failing now',
+  slow: 'slow_log 1s;',
   upstreams: 'unavail',
   servers: 'Configured locations',
   caches: 'pages',
@@ -34,13 +31,7 @@ const PLACES: Readonly<Record<string, string>> = {
   log: 'shop.test',
 };
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-const LOOKS = [
-  { scheme: 'light', width: 1440, height: 900 },
-  { scheme: 'dark', width: 390, height: 800 },
-] as const;
-
-/** In the docs. */
-const PICTURES = new Set(['overview-light', 'overview-dark', 'upstreams-light', 'member-light']);
+const LOOKS = ['light', 'phone'] as const;
 
 interface Findings {
   readonly passes: number;
@@ -52,17 +43,6 @@ async function findings(page: Page): Promise<Findings> {
     ({ passes: passes.length, violations: violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ html }) => html).join(' ')) }))`;
   const { result } = await page.send('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true });
   return (result as { value: Findings }).value;
-}
-
-async function look(page: Page, { scheme, width, height }: (typeof LOOKS)[number]): Promise<void> {
-  await page.send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false });
-  await page.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme }] });
-}
-
-async function picture(page: Page, name: string): Promise<void> {
-  if (!isPictured || !PICTURES.has(name)) return;
-  const { data } = await page.send('Page.captureScreenshot', { format: 'png' });
-  writeFileSync(join(ROOT, 'docs/dashboard', `${name}.png`), Buffer.from(data as string, 'base64'));
 }
 
 /** Requests all the time, to all parts. */
@@ -88,7 +68,6 @@ browserTest('chromium: axe-core finds nothing in any part of the page, light and
   const page = await openPage(await setup(), 'open');
   await page.until(shows('is unavail'));
   await page.value("document.getElementById('allow-changes').click()");
-  if (isPictured) await new Promise((resolve) => void setTimeout(resolve, 70_000));
   await page.send('Runtime.evaluate', { expression: readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8') });
   for (const one of LOOKS) {
     await look(page, one);
@@ -97,16 +76,15 @@ browserTest('chromium: axe-core finds nothing in any part of the page, light and
       await page.until(shows(text));
       const { passes, violations } = await findings(page);
       t.true(passes > 10, `${place}: axe-core has checked it`);
-      t.deepEqual(violations, [], `${place}, ${one.scheme}`);
-      t.true(await page.value('document.documentElement.scrollWidth <= innerWidth'), `${place} is as wide as the screen, ${one.scheme}`);
-      await picture(page, `${place.replace(/\/.*/, '')}-${one.scheme}`);
+      t.deepEqual(violations, [], `${place}, ${one}`);
+      t.true(await page.value('document.documentElement.scrollWidth <= innerWidth'), `${place} is as wide as the screen, ${one}`);
     }
     await page.value("location.hash = '#/upstreams'");
     await page.until("document.querySelector('.member') !== null");
     await page.value("document.querySelector('.member').click()");
     await page.until("document.getElementById('member-weight') !== null");
-    t.deepEqual((await findings(page)).violations, [], `dialog, ${one.scheme}`);
-    await picture(page, `member-${one.scheme}`);
+    t.deepEqual((await findings(page)).violations, [], `dialog, ${one}`);
+    if (one === 'light') await pictures(page, 'member', ['light']);
     await page.value("[...document.querySelectorAll('dialog button')].find(({ textContent }) => textContent === 'Cancel').click()");
   }
   t.deepEqual(page.errors, []);
