@@ -35,14 +35,18 @@ export function challengePage(style: PageStyle, challenge: Challenge, original: 
   const attributes = `data-worker="${PREFIX}worker.js" data-salt="${salt}" data-puzzles="${PUZZLES}" data-difficulty="${difficulty}"`;
   const parts = [
     error === undefined ? '' : `<p class="error" role="alert" id="captcha-error">${escape(texts[error])}</p>`,
+    original.isCut ? `<p class="error" id="captcha-lost">${escape(texts.not_kept)}</p>` : '',
     `<form id="captcha" method="post" action="${PREFIX}solution" ${attributes}>`,
-    hidden('token', token) + hidden('uri', original.uri) + formFields(original) + hidden('work', ''),
+    hidden('token', token) +
+      hidden('uri', original.uri) +
+      formFields(original) +
+      (original.isCut ? hidden('lost', '1') : '') +
+      hidden('work', ''),
     isWorked ? working(texts, mode === 'auto') : '',
     mode === 'pow' ? `<noscript><p class="error">${escape(texts.no_script)}</p></noscript>` : reading(style, token, error !== undefined),
     '</form>',
     original.enctype === undefined ? '' : `<p class="hint">${escape(texts.kept)}</p>`,
     hasFiles(original) ? `<p class="hint">${escape(texts.files)}</p>` : '',
-    original.isCut ? `<p class="hint">${escape(texts.not_kept)}</p>` : '',
   ];
   return fill(style, texts.title, texts.reason, parts);
 }
@@ -78,7 +82,7 @@ function working(texts: Texts, hasChoice: boolean): string {
 function reading({ texts, hasSounds }: PageStyle, token: string, isWrong: boolean): string {
   const invalid = isWrong ? ' aria-invalid="true" autofocus' : '';
   const described = `aria-describedby="captcha-hint${isWrong ? ' captcha-error' : ''}"`;
-  const input = `id="captcha-solution" name="solution" type="text" required maxlength="20" autocomplete="off" autocapitalize="none" autocorrect="off" spellcheck="false"`;
+  const input = `id="captcha-solution" name="solution" type="text" required maxlength="40" autocomplete="off" autocapitalize="none" autocorrect="off" spellcheck="false"`;
   return [
     '<div id="captcha-reading">',
     `<p><img loading="lazy" src="${PREFIX}picture/${token}" width="${PICTURE.width}" height="${PICTURE.height}" alt="${escape(texts.picture)}"></p>`,

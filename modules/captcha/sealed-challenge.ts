@@ -8,8 +8,9 @@ const MODES = ['auto', 'image', 'pow'] as const;
 /** Letters and digits that are not mistaken for one another. */
 export const ALPHABET = 'ACEFHKLMNPRTVXY3479';
 const PICTURE_LENGTH = 6;
-/** Groups of sounds, and the most sounds in one. */
+/** Groups of sounds: more where nothing but reading and counting is a solution. And the most sounds in one. */
 const SOUND_GROUPS = 6;
+const SOUND_GROUPS_ALONE = 12;
 const SOUNDS = 6;
 
 /** Bytes of a digest of {@link digestOf}, and of a seed. */
@@ -118,9 +119,10 @@ export function pictureText({ seed }: Claims): string {
 }
 
 /** High tones of each group, a digit each. */
-export function soundCounts({ seed }: Claims): string {
+export function soundCounts({ seed, mode }: Pick<Claims, 'seed' | 'mode'>): string {
   const dice = new Dice(`counts ${seed}`);
-  return Array.from({ length: SOUND_GROUPS }, () => String(dice.whole(1, SOUNDS))).join('');
+  const groups = mode === 'image' ? SOUND_GROUPS_ALONE : SOUND_GROUPS;
+  return Array.from({ length: groups }, () => String(dice.whole(1, SOUNDS))).join('');
 }
 
 /** Beginning of the texts that the work hashes: known to the client, as nothing else of the seed is. */

@@ -119,7 +119,7 @@ function parseSolution(body: Buffer): Sent | undefined {
     form: field('form'),
     files: field('files'),
     uri: target === '' ? '' : returnUri(Buffer.from(target).toString('latin1')),
-    isCut: false,
+    isCut: field('lost') !== '',
   };
 }
 

@@ -371,6 +371,38 @@ test('forms that cannot be kept: the page says so', async (t) => {
   }
 });
 
+test('a form that is too large: the page says so before anything else, and again after a wrong solution', async (t) => {
+  const port = (await shared()).port('web');
+  const path = '/image?k=large';
+  const body = `text=${'x'.repeat(65_536)}`;
+  const headers = { ...PAGE, 'content-type': 'application/x-www-form-urlencoded' };
+  const { body: page } = await challenged(port, path, { method: 'POST', body, headers });
+  const lost = /larger than 64 KB.*go back to your form/;
+  t.regex(page.slice(0, page.indexOf('<form')), lost);
+  const { body: again } = await post(port, SOLUTION, { ...fieldsOf(page), solution: 'wrong' }, PAGE);
+  t.regex(again, /not right/);
+  t.regex(again.slice(0, again.indexOf('<form')), lost);
+});
+
+test('a form post that got JSON: its token is solved by a form and by JSON', async (t) => {
+  const port = (await shared()).port('web');
+  for (const type of ['application/x-www-form-urlencoded', 'application/json']) {
+    const path = `/?k=posted-${type.length}`;
+    const form = { method: 'POST', body: 'a=1', headers: { 'content-type': 'application/x-www-form-urlencoded' } };
+    const { challenge } = JSON.parse((await challenged(port, path, form)).body) as { challenge: JsonChallenge };
+    const fields = { token: challenge.token, work: solve(challenge.work!) };
+    const solved =
+      type === 'application/json'
+        ? await get(port, SOLUTION, { method: 'POST', body: JSON.stringify(fields), headers: { 'content-type': type } })
+        : await post(port, SOLUTION, fields);
+    t.is(solved.status, 200, solved.body);
+    t.deepEqual(JSON.parse(solved.body), { result: 'right' });
+    const passed = await get(port, path, { ...form, headers: { ...form.headers, cookie: cookieOf(solved) } });
+    t.is(passed.status, 200);
+    t.regex(passed.body, /^POST /);
+  }
+});
+
 test('solutions from other sites are rejected: no other site sends forms for a client', async (t) => {
   const port = (await shared()).port('web');
   const headers = { ...PAGE, 'content-type': 'application/x-www-form-urlencoded' };
