@@ -151,6 +151,10 @@ async function serve(command: ServerCommand, parsed: ParsedText, { ids, daemon, 
     exit(1);
   }
   surviveErrors(log);
+  if (parent?.crash !== undefined) {
+    const [signal, pid] = parent.crash.split(' ');
+    log.write('alert', `server process ${pid} exited on ${signal}: another one was started in its place`);
+  }
   // The memory of the start is free by now; helpers are still starting.
   releaseAfterStart();
   // A script that starts the server in the background may call the API in its next line.

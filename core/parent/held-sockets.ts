@@ -16,7 +16,7 @@ interface HeldSocket {
   readonly place: string;
   /** Of a unix socket. */
   file: SocketFile | undefined;
-  /** It came from the previous parent, and is not used yet. */
+  /** It came from the previous parent, or is of a server that has crashed, and is not used yet. */
   isRest: boolean;
 }
 
@@ -75,6 +75,11 @@ export class HeldSockets {
   /** Another parent has them as well: files of unix sockets stay. */
   leaveFiles(): void {
     for (const sockets of this.#held.values()) for (const socket of sockets.values()) socket.file = undefined;
+  }
+
+  /** Another server is started: sockets it does not ask for are closed when it serves. */
+  rest(): void {
+    for (const sockets of this.#held.values()) for (const socket of sockets.values()) socket.isRest = true;
   }
 
   /** The server serves. Files of unix sockets are this parent's, and unused sockets are closed. @returns messages about sockets of systemd */

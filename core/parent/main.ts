@@ -4,8 +4,9 @@ import type { ParentStart } from './protocol.js';
 
 process.once('message', (start: ParentStart) => {
   const parent = new Parent(start, {
-    say: (text) => void process.send?.({ say: text }),
-    ready: () => process.send?.({ ready: true }, () => process.disconnect?.()),
+    // The command waits for one start. A server that is started again writes to its log.
+    say: (text) => void (process.connected && process.send?.({ say: text })),
+    ready: () => process.connected && process.send?.({ ready: true }, () => process.disconnect?.()),
     ended: (code) => process.exit(code),
   });
   parent.run();

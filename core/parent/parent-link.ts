@@ -5,7 +5,7 @@ import type { SendableSocket } from '../master/bound-sockets.js';
 import type { ReloadState } from '../master/reload-file.js';
 import type { Finding, MasterParent } from '../master/master-parent.js';
 import { ELSEWHERE, type SocketRequest } from '../net/socket-source.js';
-import { CHILD_MARK } from './marks.js';
+import { CHILD_MARK, CRASH_MARK } from './marks.js';
 import type { Program } from '../upgrade/program.js';
 import { UPGRADE_SOCKET } from '../upgrade/upgrade-mark.js';
 import type { FromServer, ParentRequest, ParentResponse, UpgradeNews } from './protocol.js';
@@ -63,6 +63,9 @@ export class ParentLink implements MasterParent {
   readonly granted = new GrantedFiles();
   #program: ParentProgram | undefined;
 
+  /** How the server before has crashed, in whose place this one is: `SIGSEGV 123`, the signal and its process. */
+  readonly crash = process.env[CRASH_MARK];
+
   /** Called when the parent was killed. */
   onLost: () => void = () => process.exit(1);
 
@@ -74,6 +77,7 @@ export class ParentLink implements MasterParent {
   }
 
   private constructor() {
+    delete process.env[CRASH_MARK];
     process.on('message', (message: ParentResponse | UpgradeNews, handle: unknown) => {
       if (message.kind === 'response') this.#take(message, handle as ReceivedHandle | undefined);
       else this.#program?.take(message);

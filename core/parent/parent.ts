@@ -6,13 +6,17 @@ import type { FileContents } from '../config/granted-files.js';
 import { removePidFile, writePidFile } from '../master/pid-file.js';
 import { removeReloadFile, writeReloadFile, type ReloadState } from '../master/reload-file.js';
 import type { PassedDescriptor } from './activation.js';
+import { UPGRADE_SOCKET } from '../upgrade/upgrade-mark.js';
 import { HeldSockets } from './held-sockets.js';
+import { Crashes } from './crashes.js';
+import { CRASH_MARK } from './marks.js';
 import { prepareAgain } from './preparation.js';
 import type { FromServer, ParentStart, PreparedServer, ParentRequest, ParentResponse, UpgradeNews, GivenSocket } from './protocol.js';
 import { SuccessorParent } from './successor.js';
 import type { RawSocket } from './raw-socket.js';
 
 const PASSED_ON = ['SIGTERM', 'SIGINT', 'SIGQUIT', 'SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGWINCH'] as const;
+const ENDING: ReadonlySet<NodeJS.Signals> = new Set(['SIGTERM', 'SIGINT', 'SIGQUIT']);
 
 /** Starter of the parent. */
 export interface Starter {
@@ -28,7 +32,10 @@ export interface Starter {
  */
 export class Parent {
   readonly #sockets: HeldSockets;
-  readonly #server: ChildProcess;
+  #server: ChildProcess;
+  readonly #crashes = new Crashes();
+  /** A signal, or a new program, has ended the server, or will. */
+  #isLeaving = false;
   #prepared: PreparedServer;
   #isAsked = false;
   #successor: SuccessorParent | undefined;
@@ -43,24 +50,39 @@ export class Parent {
     inherited: readonly GivenSocket[] = [],
     passed: readonly PassedDescriptor[] = [],
   ) {
-    const { command, environment, user, title, prepared } = start;
+    const { user, title, prepared } = start;
     this.#prepared = prepared;
     this.#sockets = new HeldSockets(user, inherited, passed);
     process.title = `srv: parent process ${title}`;
-    this.#server = spawn(process.execPath, [...process.execArgv, ...command], {
+    this.#server = this.#spawn({});
+  }
+
+  #spawn(more: Readonly<Record<string, string | undefined>>): ChildProcess {
+    const { command, environment, user } = this.start;
+    return spawn(process.execPath, [...process.execArgv, ...command], {
       ...user,
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       serialization: 'advanced',
-      env: { ...process.env, ...environment },
+      env: { ...process.env, ...environment, ...more },
     });
   }
 
   /** Does what the server asks for until it ends. */
   run(): void {
-    for (const signal of PASSED_ON) process.on(signal, () => this.#server.kill(signal));
+    for (const signal of PASSED_ON) process.on(signal, () => this.#pass(signal));
+    this.#follow();
+  }
+
+  #follow(): void {
     this.#server.on('message', (message: FromServer) => void (this.#turn = this.#turn.then(() => this.#take(message))));
     this.#server.once('error', (error) => this.#cannotSpawn(error));
-    this.#server.once('exit', (code, signal) => void this.#ended(code ?? 128 + (signal === null ? 0 : constants.signals[signal])));
+    this.#server.once('exit', (code, signal) => void this.#ended(code, signal));
+  }
+
+  #pass(signal: NodeJS.Signals): void {
+    if (ENDING.has(signal)) this.#isLeaving = true;
+    // It has crashed, and the next one has not started.
+    if (!this.#server.kill(signal) && this.#isLeaving) this.#end(0);
   }
 
   #cannotSpawn(error: Error): void {
@@ -70,10 +92,22 @@ export class Parent {
   }
 
   /** Its earlier messages may still be on their way. */
-  async #ended(code: number): Promise<void> {
+  async #ended(code: number | null, signal: NodeJS.Signals | null): Promise<void> {
     if (this.#server.connected) await once(this.#server, 'disconnect');
     await this.#turn;
-    this.#end(code);
+    const pause = this.#isLeaving ? undefined : this.#crashes.pauseAfter(signal);
+    if (pause === undefined) this.#end(code ?? 128 + (signal === null ? 0 : constants.signals[signal]));
+    else setTimeout(() => this.#startAgain(signal), pause);
+  }
+
+  /** Clients wait in the queues of the sockets meanwhile. */
+  #startAgain(signal: NodeJS.Signals | null): void {
+    const { pid } = this.#server;
+    this.#sockets.rest();
+    this.#crashes.started();
+    // A parent that has replaced another one still has the socket of that upgrade.
+    this.#server = this.#spawn({ [CRASH_MARK]: `${signal} ${pid}`, [UPGRADE_SOCKET]: undefined });
+    this.#follow();
   }
 
   async #take(message: FromServer): Promise<void> {
@@ -90,6 +124,7 @@ export class Parent {
       if (request.kind === 'upgrade') return await this.#send({ kind: 'response', id, pid: this.#startSuccessor(request.path) });
       if ('socket' in request && !this.#mayBind(request.socket)) return await this.#send({ kind: 'response', id, isRefused: true });
       if (request.kind === 'prepare') return await this.#send({ kind: 'response', id, files: await this.#prepare() });
+      if (request.kind === 'release rest') this.#crashes.served();
       if (request.kind === 'release rest') return await this.#send({ kind: 'response', id, findings: this.#sockets.releaseRest() });
       const socket = await this.#fulfil(request);
       if (socket === ELSEWHERE) await this.#send({ kind: 'response', id, isElsewhere: true });
@@ -124,12 +159,14 @@ export class Parent {
       case 'leave':
         this.#sockets.leaveFiles();
         this.#pidFiles.clear();
+        this.#isLeaving = true;
         this.#successor?.leave();
         return undefined;
       case 'pid file':
         if (!this.#mayWrite(request.path)) throw new Error('the configuration names another one');
         writePidFile(request.path);
         this.#pidFiles.add(request.path);
+        this.#crashes.served();
         return undefined;
     }
   }
