@@ -1,0 +1,349 @@
+/** System calls that fail: what the users of a connection see, and that no descriptor is left. */
+import { readdirSync } from 'node:fs';
+import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
+import { once } from 'node:events';
+import type * as Ffi from 'node:ffi';
+import test, { type ExecutionContext } from 'ava';
+import { experimentalBuiltin } from '../../core/config/experimental-builtin.js';
+import { ReadBuffers } from '../../core/net/buffers.js';
+import { ReadMemory } from '../../core/net/read-memory.js';
+import type { Connection, ConnectingUser } from '../../core/net/transport/connection.js';
+import { Errno, SystemCalls } from '../../core/net/transport/epoll/calls.js';
+import { EpollConnection } from '../../core/net/transport/epoll/epoll-connection.js';
+import { EpollDatagrams } from '../../core/net/transport/epoll/epoll-datagrams.js';
+import { EpollListening } from '../../core/net/transport/epoll/epoll-listening.js';
+import { EpollLoop } from '../../core/net/transport/epoll/loop.js';
+import { OpenDescriptors } from '../../core/net/transport/open-descriptors.js';
+import { waitFor } from '../harness/wait.js';
+
+const isUsed = process.platform === 'linux' && process.versions.node.startsWith('26.');
+const ofLinux = isUsed ? test.serial : test.serial.skip;
+
+const BrokenDescriptor = 9;
+const TooManyFiles = 24;
+const TableFull = 23;
+
+type Call = 'accept' | 'receive' | 'send' | 'sendJoined' | 'sendFile' | 'control' | 'receiveDatagram' | 'sendDatagram' | 'connectResult';
+
+/** Lets one call fail a number of times. */
+class FailingCalls extends SystemCalls {
+  readonly failures: { call: Call; error: number; times: number }[] = [];
+
+  fail(call: Call, error: number, times = 1): void {
+    this.failures.push({ call, error, times });
+  }
+
+  #of(call: Call): number {
+    const failure = this.failures.find((one) => one.call === call && one.times > 0);
+    if (failure === undefined) return 0;
+    failure.times--;
+    return -failure.error;
+  }
+
+  override accept(descriptor: number): number {
+    return this.#of('accept') || super.accept(descriptor);
+  }
+  override receive(descriptor: number, buffer: Uint8Array): number {
+    return this.#of('receive') || super.receive(descriptor, buffer);
+  }
+  override send(descriptor: number, bytes: Uint8Array): number {
+    return this.#of('send') || super.send(descriptor, bytes);
+  }
+  override sendJoined(descriptor: number, length: number): number {
+    return this.#of('sendJoined') || super.sendJoined(descriptor, length);
+  }
+  override sendFile(descriptor: number, file: number, from: number, count: number): number {
+    return this.#of('sendFile') || super.sendFile(descriptor, file, from, count);
+  }
+  override control(epoll: number, operation: number, descriptor: number, eventAt: bigint): number {
+    return this.#of('control') || super.control(epoll, operation, descriptor, eventAt);
+  }
+  override receiveDatagram(descriptor: number): number {
+    return this.#of('receiveDatagram') || super.receiveDatagram(descriptor);
+  }
+  override sendDatagram(descriptor: number, bytes: Uint8Array, to: Uint8Array | undefined, from: Uint8Array | undefined): number {
+    return this.#of('sendDatagram') || super.sendDatagram(descriptor, bytes, to, from);
+  }
+  override connectResult(descriptor: number): number {
+    return this.#of('connectResult') || super.connectResult(descriptor);
+  }
+}
+
+const openFiles = (): number => readdirSync('/proc/self/fd').length;
+
+/** Writes down what happens on a connection. */
+class Witness implements ConnectingUser {
+  readonly seen: string[] = [];
+  text = '';
+
+  onConnect(): void {
+    this.seen.push('connected');
+  }
+  onError({ code }: NodeJS.ErrnoException): void {
+    this.seen.push(`error ${code}`);
+  }
+  onData(chunk: Buffer): void {
+    this.text += chunk.toString('latin1');
+  }
+  onEnd(): void {
+    this.seen.push('end');
+  }
+  onClose(): void {
+    this.seen.push('close');
+  }
+  onDrain(): void {
+    this.seen.push('drain');
+  }
+}
+
+interface Stage {
+  readonly calls: FailingCalls;
+  readonly loop: EpollLoop;
+  readonly port: number;
+  readonly accepted: Connection[];
+  readonly failures: string[];
+  readonly witness: Witness;
+  readonly listening: EpollListening;
+}
+
+/** A listening socket by system calls whose connections have one witness. */
+function stage(t: ExecutionContext): Stage {
+  const calls = new FailingCalls(experimentalBuiltin('node:ffi', 'FFI') as typeof Ffi);
+  const loop = new EpollLoop(calls, new OpenDescriptors());
+  const accepted: Connection[] = [];
+  const failures: string[] = [];
+  const witness = new Witness();
+  const buffers = new ReadBuffers();
+  const listening = EpollListening.open(
+    loop,
+    {
+      host: '127.0.0.1',
+      port: 0,
+      path: undefined,
+      ipv6Only: false,
+      shared: false,
+      descriptor: undefined,
+      backlog: 16,
+      secure: false,
+      buffer: buffers.shared,
+    },
+    {
+      onAccepted: (connection) => {
+        connection.client = witness;
+        accepted.push(connection);
+      },
+      onAcceptFailed: (error) => failures.push((error as NodeJS.ErrnoException).code ?? ''),
+      newMemory: () => new ReadMemory(buffers),
+    },
+  );
+  t.teardown(() => {
+    for (const connection of accepted) connection.destroy();
+    listening.close();
+  });
+  const port = calls.localAddress(listening.descriptor ?? -1)?.port ?? 0;
+  return { calls, loop, port, accepted, failures, witness, listening };
+}
+
+async function client(t: ExecutionContext, port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  t.teardown(() => socket.destroy());
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  return socket;
+}
+
+const acceptedOf = ({ accepted }: Stage): Promise<Connection> => waitFor('a connection', () => accepted.at(-1));
+
+for (const [name, error] of [
+  ['EMFILE', TooManyFiles],
+  ['ENFILE', TableFull],
+  ['ENOBUFS', Errno.NoBuffers],
+] as const) {
+  ofLinux(`accept: after ${name} it rests, and goes on with the connection that waits`, async (t) => {
+    const it = stage(t);
+    it.calls.fail('accept', error);
+    const socket = await client(t, it.port);
+    const connection = await acceptedOf(it);
+    t.deepEqual(it.failures, [name]);
+    socket.write('hello');
+    await waitFor('its bytes', () => it.witness.text === 'hello');
+    connection.destroy();
+  });
+}
+
+ofLinux('accept: EINTR and ECONNABORTED are not reported', async (t) => {
+  const it = stage(t);
+  it.calls.fail('accept', Errno.Interrupted);
+  it.calls.fail('accept', Errno.Aborted);
+  await client(t, it.port);
+  await acceptedOf(it);
+  t.deepEqual(it.failures, []);
+});
+
+for (const [name, error] of [
+  ['EINTR', Errno.Interrupted],
+  ['EAGAIN', Errno.Again],
+] as const) {
+  ofLinux(`${name} in a read, a write or a file: nothing is lost`, async (t) => {
+    const it = stage(t);
+    const socket = await client(t, it.port);
+    const connection = await acceptedOf(it);
+    it.calls.fail('receive', error, 3);
+    it.calls.fail('send', error, 2);
+    it.calls.fail('sendJoined', error, 2);
+    socket.write('hello');
+    await waitFor('its bytes', () => it.witness.text === 'hello');
+    let received = '';
+    socket.on('data', (chunk: Buffer) => (received += chunk.toString('latin1')));
+    connection.write('one ', 'latin1');
+    connection.write(Buffer.from('two '));
+    connection.write('three', 'latin1');
+    await waitFor('all', () => received === 'one two three');
+    t.deepEqual(it.witness.seen, []);
+    t.is(connection.writableLength, 0);
+  });
+}
+
+for (const [name, call, error] of [
+  ['ECONNRESET in a read', 'receive', Errno.Reset],
+  ['EPIPE in a write', 'sendJoined', Errno.BrokenPipe],
+  ['ECONNRESET in a write', 'sendJoined', Errno.Reset],
+  ['ENOBUFS in a write', 'sendJoined', Errno.NoBuffers],
+  ['EBADF in a read', 'receive', BrokenDescriptor],
+] as const) {
+  ofLinux(`${name} closes the connection, once, and its descriptor`, async (t) => {
+    const it = stage(t);
+    const socket = await client(t, it.port);
+    const connection = await acceptedOf(it);
+    const before = openFiles();
+    it.calls.fail(call, error);
+    if (call === 'receive') socket.write('x');
+    else connection.write('x', 'latin1');
+    await waitFor('the end', () => it.witness.seen.includes('close'));
+    t.deepEqual(it.witness.seen, ['close']);
+    t.true(connection.destroyed);
+    t.is(connection.descriptor, undefined);
+    t.false(connection.write('more', 'latin1'));
+    socket.resume();
+    await waitFor('its end at the client', () => socket.closed);
+    await waitFor('its descriptors', () => openFiles() <= before - 2);
+    t.is(it.loop.stale, 0);
+  });
+}
+
+ofLinux('epoll_ctl: a connection that cannot be watched is closed at once', async (t) => {
+  const it = stage(t);
+  const before = openFiles();
+  it.calls.fail('control', 12);
+  const socket = await client(t, it.port);
+  socket.resume();
+  await waitFor('its end at the client', () => socket.closed);
+  await waitFor('the end', () => it.witness.seen.includes('close'));
+  t.deepEqual(it.witness.seen, ['close']);
+  await waitFor('its descriptors', () => openFiles() <= before);
+});
+
+ofLinux('connect: its failure is reported once, before the end', async (t) => {
+  const it = stage(t);
+  const target = createServer().listen(0, '127.0.0.1');
+  t.teardown(() => target.close());
+  await once(target, 'listening');
+  const { port } = target.address() as AddressInfo;
+  const before = openFiles();
+  it.calls.fail('connectResult', 111);
+  const witness = new Witness();
+  const descriptor = it.calls.openSocket(2, 1);
+  const bytes = Buffer.from([2, 0, port >> 8, port & 255, 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
+  it.calls.connect(descriptor, bytes);
+  const connection = new EpollConnection(it.loop, descriptor, undefined, Buffer.alloc(16), undefined, { address: '127.0.0.1', port });
+  connection.client = witness;
+  connection.write('never sent', 'latin1');
+  await waitFor('the end', () => witness.seen.includes('close'));
+  t.deepEqual(witness.seen, ['error ECONNREFUSED', 'close']);
+  await waitFor('its descriptor', () => openFiles() <= before + 1);
+});
+
+ofLinux('datagrams: what cannot be sent is counted, other errors are reported', async (t) => {
+  const it = stage(t);
+  const seen: string[] = [];
+  const socket = new EpollDatagrams(it.loop, '127.0.0.1', {
+    onDatagram: (bytes) => seen.push(bytes.toString()),
+    onSocketError: ({ code }) => seen.push(`error ${code}`),
+  });
+  t.teardown(() => socket.close());
+  socket.bind('127.0.0.1', 0);
+  it.calls.fail('sendDatagram', Errno.NoBuffers);
+  it.calls.fail('sendDatagram', Errno.Again);
+  t.false(socket.sendTo(Buffer.from('lost'), '127.0.0.1', socket.port));
+  t.false(socket.sendTo(Buffer.from('lost'), '127.0.0.1', socket.port));
+  t.is(socket.dropped, 2);
+  it.calls.fail('receiveDatagram', Errno.Interrupted, 2);
+  it.calls.fail('receiveDatagram', TooManyFiles);
+  t.true(socket.sendTo(Buffer.from('kept'), '127.0.0.1', socket.port));
+  await waitFor('the datagram', () => seen.includes('kept'));
+  t.deepEqual(seen, ['error EMFILE', 'kept']);
+});
+
+ofLinux('wrappers with closed descriptors, no bytes and wrong numbers: errors, and no crash', (t) => {
+  const { calls } = stage(t);
+  const none = Buffer.alloc(0);
+  for (const descriptor of [-1, 0x7fffffff, 1_000_000]) {
+    t.is(calls.receive(descriptor, Buffer.alloc(8)), -BrokenDescriptor);
+    t.is(calls.send(descriptor, Buffer.from('x')), -BrokenDescriptor);
+    t.is(calls.send(descriptor, none), 0);
+    t.is(calls.sendJoined(descriptor, 0), -BrokenDescriptor);
+    t.is(calls.accept(descriptor), -BrokenDescriptor);
+    t.is(calls.sendFile(descriptor, descriptor, 0, 10), -BrokenDescriptor);
+    t.is(calls.readCached(descriptor, Buffer.alloc(8), 0), -BrokenDescriptor);
+    t.is(calls.listen(descriptor, 5), -BrokenDescriptor);
+    t.is(calls.connectResult(descriptor), -BrokenDescriptor);
+    t.is(calls.receiveDatagram(descriptor), -BrokenDescriptor);
+    t.is(calls.sendDatagram(descriptor, none, undefined, undefined), -BrokenDescriptor);
+    t.is(calls.localAddress(descriptor), undefined);
+    t.is(calls.peerAddress(descriptor), undefined);
+  }
+});
+
+ofLinux('microtasks and timers of a handler run in the same turn, or the next one', async (t) => {
+  const it = stage(t);
+  const socket = await client(t, it.port);
+  const connection = await acceptedOf(it);
+  const order: string[] = [];
+  const done = new Promise<void>((resolve) => {
+    connection.client = Object.assign(new Witness(), {
+      onData: () => {
+        order.push('data');
+        void Promise.resolve().then(() => order.push('microtask'));
+        process.nextTick(() => order.push('tick'));
+        setImmediate(() => {
+          order.push('immediate');
+          resolve();
+        });
+      },
+    });
+  });
+  socket.write('x');
+  await done;
+  t.deepEqual(order, ['data', 'tick', 'microtask', 'immediate']);
+});
+
+ofLinux('one busy connection does not keep others waiting', async (t) => {
+  const it = stage(t);
+  const busy = await client(t, it.port);
+  const first = await acceptedOf(it);
+  const other = await client(t, it.port);
+  const second = await waitFor('the other one', () => it.accepted[1]);
+  let received = 0;
+  let before = -1;
+  first.client = Object.assign(new Witness(), { onData: ({ length }: Buffer) => void (received += length) });
+  second.client = Object.assign(new Witness(), { onData: () => void (before = received) });
+  for (const connection of [first, second]) connection.pause();
+  busy.write(Buffer.alloc(4_000_000));
+  other.write('x');
+  await waitFor('bytes of both in the system', () => busy.bytesWritten > 0 && other.writableLength === 0);
+  for (const connection of [first, second]) connection.resume();
+  await waitFor('everything', () => received === 4_000_000);
+  // One read in each turn of the loop.
+  t.true(before >= 0 && before <= 4 * 65_536, `${before}`);
+  t.is(it.loop.stale, 0);
+});
