@@ -19,6 +19,8 @@ export class TlsEngine {
   readonly callbacks: Callbacks;
   /** Objects of connections that are open. */
   open = 0;
+  /** Contexts that are not freed yet. */
+  contexts = 0;
   readonly #contexts = new WeakMap<TlsContext, Handle>();
   readonly #ended: FinalizationRegistry<Handle>;
   #waiting: Later[] = [];
@@ -34,7 +36,10 @@ export class TlsEngine {
     this.ssl = new OpenSsl(ffi);
     this.callbacks = new Callbacks(this.ssl);
     // Connections have references of their own.
-    this.#ended = new FinalizationRegistry((context) => this.ssl.c.SSL_CTX_free(context));
+    this.#ended = new FinalizationRegistry((context) => {
+      this.ssl.c.SSL_CTX_free(context);
+      this.contexts--;
+    });
   }
 
   /** @throws Error of OpenSSL for certificates, keys and ciphers that cannot be used */
@@ -44,6 +49,7 @@ export class TlsEngine {
     const made = makeContext(this.ssl, context.options, this.callbacks);
     this.#contexts.set(context, made);
     this.#ended.register(context, made);
+    this.contexts++;
     return made;
   }
 
