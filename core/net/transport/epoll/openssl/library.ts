@@ -26,6 +26,7 @@ const DEFINITIONS = {
   PEM_read_bio_X509: { arguments: ['pointer', 'pointer', 'pointer', 'string'], return: 'pointer' },
   PEM_read_bio_X509_AUX: { arguments: ['pointer', 'pointer', 'pointer', 'string'], return: 'pointer' },
   PEM_read_bio_X509_CRL: { arguments: ['pointer', 'pointer', 'pointer', 'string'], return: 'pointer' },
+  RAND_bytes: { arguments: ['pointer', 'i32'], return: 'i32' },
   SSL_CIPHER_get_name: { arguments: ['pointer'], return: 'pointer' },
   SSL_CTX_add_client_CA: { arguments: ['pointer', 'pointer'], return: 'i32' },
   SSL_CTX_callback_ctrl: { arguments: ['pointer', 'i32', 'pointer'], return: 'i64' },

@@ -39,7 +39,7 @@ export class TicketKeys {
     const [key] = this.#keysOf(options);
     if (key === undefined) return FAILED;
     const { c, ffi } = this.ssl;
-    process.getBuiltinModule('node:crypto').randomFillSync(this.#vector);
+    if (c.RAND_bytes(this.#vector, PART) !== 1) return FAILED;
     ffi.exportBuffer(key.name, name, PART);
     ffi.exportBuffer(this.#vector, vector, PART);
     const isReady = c.EVP_EncryptInit_ex(cipher, this.#cipher, NONE, key.aes, this.#vector) === 1;
