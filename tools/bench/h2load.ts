@@ -1,5 +1,5 @@
 import type { Lab } from './lab.js';
-import type { Load, LoadShape } from './load.js';
+import { LATE_SECONDS, type Load, type LoadShape } from './load.js';
 
 export interface Http2LoadShape extends LoadShape {
   /** Requests at a time on each connection. */
@@ -12,6 +12,7 @@ export async function loadHttp2(lab: Lab, { url, connections, seconds, streams, 
   const output = await lab.processes.run(
     [lab.programs.h2load.path, `-t${cores.length}`, `-c${connections}`, `-m${streams}`, `-D${seconds}`, url],
     { cores },
+    seconds + LATE_SECONDS,
   );
   return readHttp2Report(output);
 }

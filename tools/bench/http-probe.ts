@@ -6,6 +6,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Started } from './processes.js';
 
 const START_TIMEOUT_MS = 60_000;
+/** Of a connection whose request has no response yet. */
+const SILENCE_MS = 60_000;
+/** Until a request of the start counts as lost; the next one may be answered. */
+const ANSWER_TIMEOUT_MS = 5000;
 
 export interface Target {
   readonly port: number;
@@ -49,10 +53,11 @@ async function answersOnce(target: Target): Promise<boolean> {
 async function answersHttp2({ port, path }: Target): Promise<boolean> {
   const session = connectHttp2(`http://127.0.0.1:${port}`);
   try {
-    const failed = once(session, 'error').then(([error]) => Promise.reject(error as Error));
+    // Neither of them fails a request that waits when the server closes the connection in order, as one that tries its ports does.
+    const failed = Promise.race([once(session, 'error'), once(session, 'close'), delay(ANSWER_TIMEOUT_MS, undefined, { ref: false })]);
     const response = once(session.request({ ':path': path }), 'response') as Promise<[IncomingHttpHeaders]>;
-    const [headers] = await Promise.race([response, failed]);
-    return Number(headers[':status']) === 200;
+    const headers = await Promise.race([response.then(([fields]) => fields), failed.then(() => undefined)]);
+    return Number(headers?.[':status']) === 200;
   } catch {
     return false;
   } finally {
@@ -85,7 +90,8 @@ export class HttpClient {
     const json = body === undefined ? '' : JSON.stringify(body);
     const described = body === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(json) };
     const headers = { ...described, ...fields };
-    const request = this.#request({ host: this.#host, port: this.#port, method, path, headers, agent: this.#agent });
+    const request = this.#request({ host: this.#host, port: this.#port, method, path, headers, agent: this.#agent, timeout: SILENCE_MS });
+    request.on('timeout', () => request.destroy(new Error(`no response within ${SILENCE_MS / 1000} s`)));
     request.end(json);
     const [response] = (await once(request, 'response')) as [IncomingMessage];
     let text = '';

@@ -23,6 +23,9 @@ export interface Load {
   readonly faults: readonly string[];
 }
 
+/** How much longer than its load a program may take: to connect, to wait for last responses, to print. */
+export const LATE_SECONDS = 30;
+
 interface WrkReport {
   readonly requests: number;
   readonly bytes: number;
@@ -60,6 +63,7 @@ export async function load(lab: Lab, shape: LoadShape): Promise<Load> {
       shape.url,
     ],
     { cores: shape.cores },
+    shape.seconds + LATE_SECONDS,
   );
   return readReport(output);
 }

@@ -107,8 +107,11 @@ function datagramLines({ datagrams }: Site): string[] {
   return ['stream {', '    access_log off;', `    server { ${server} }`, '}'];
 }
 
-/** srv keeps responses in memory as well as in files; nginx has its files in the memory of the system. */
-export const srvOnly: readonly string[] = ['proxy_cache_path memory keys_zone=memory:10m memory=64m use_temp_path=off;'];
+/** The site for srv, which keeps responses in memory as well as in files; nginx has its files in the memory of the system. */
+export function srvConfig(site: Site, additions: Additions = {}): string {
+  const memory = 'proxy_cache_path memory keys_zone=memory:10m memory=64m use_temp_path=off;';
+  return nginxConfig(site, { ...additions, http: [memory, ...(additions.http ?? [])] });
+}
 
 /** A configuration text of these lines. */
 export function lines(list: readonly string[]): string {

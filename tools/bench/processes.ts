@@ -18,6 +18,9 @@ export interface StartOptions {
   readonly ipc?: boolean;
 }
 
+/** Seconds that a program of {@link Processes.run} may take at most, if nothing else is said. */
+const RUN_SECONDS = 60;
+
 /** A process that the benchmark started. */
 export interface Started {
   readonly pid: number;
@@ -55,11 +58,21 @@ export class Processes {
     return started;
   }
 
-  /** Runs a program to its end and returns what it printed. Throws when it fails. */
-  async run(command: readonly string[], options: StartOptions = {}): Promise<string> {
+  /**
+   * Runs a program to its end and returns what it printed. Throws when it fails.
+   * @param seconds after which it is killed, and has failed
+   */
+  async run(command: readonly string[], options: StartOptions = {}, seconds = RUN_SECONDS): Promise<string> {
     const started = this.start(command, options);
+    let isLate = false;
+    const limit = setTimeout(() => {
+      isLate = true;
+      killTree(started.pid, processTree(started.pid));
+    }, seconds * 1000);
     const [code] = (await once(started.child, 'close')) as [number | null];
+    clearTimeout(limit);
     this.#started.delete(started.pid);
+    if (isLate) throw new Error(`${command[0]} did not end within ${seconds} s: ${started.output().trim()}`);
     if (code !== 0) throw new Error(`${command[0]} ended with ${code ?? 'a signal'}: ${started.output().trim()}`);
     return started.output();
   }

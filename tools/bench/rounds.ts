@@ -1,8 +1,12 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Lab } from './lab.js';
 import type { Result, Sample } from './results.js';
 import type { Scenario } from './scenario.js';
 import type { ServerKind } from './servers.js';
 import { Turns } from './turns.js';
+
+/** Seconds that a scenario has for one server, if it does not say. */
+const MEASURE_SECONDS = 600;
 
 export interface RoundsOptions {
   readonly servers: readonly ServerKind[];
@@ -37,11 +41,27 @@ async function measureOnce(lab: Lab, scenario: Scenario, server: ServerKind, rou
   const faults: string[] = [];
   const sample = { server: server.name, round };
   try {
-    const figures = await scenario.measure(lab, server, faults, turns);
+    const figures = await inTime(lab, scenario.limitSeconds ?? MEASURE_SECONDS, scenario.measure(lab, server, faults, turns));
     return { ...sample, figures, faults: faults.map((fault) => forReport(fault, lab)) };
   } catch (error) {
     const texts = [error instanceof Error ? error.message : String(error), ...faults];
     return { ...sample, figures: {}, faults: texts.map((fault) => forReport(fault, lab)) };
+  }
+}
+
+/** Throws when the measurement does not end in time; what it started is killed, and what it waits for is waited for no longer. */
+async function inTime<T>(lab: Lab, seconds: number, measurement: Promise<T>): Promise<T> {
+  const limit = new AbortController();
+  const late = delay(seconds * 1000, undefined, { signal: limit.signal }).then(() => {
+    lab.processes.killAll();
+    throw new Error(`did not end within ${seconds} s`);
+  });
+  try {
+    return await Promise.race([measurement, late]);
+  } finally {
+    // The one that comes last fails unseen: the limit because it is not needed, or the measurement because its processes are gone.
+    for (const promise of [late, measurement]) promise.catch(() => undefined);
+    limit.abort();
   }
 }
 

@@ -39,6 +39,8 @@ export interface Scenario {
   readonly oursOnly?: boolean;
   /** Servers that cannot do it. */
   readonly without?: readonly string[];
+  /** Seconds for one server; more, and the sample is a fault. */
+  readonly limitSeconds?: number;
   /** Why it cannot be measured here, or undefined when it can. */
   obstacle(lab: Lab): string | undefined;
   /**

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { haproxyConfig } from './haproxy-config.js';
-import { type Additions, nginxConfig, nginxOnly, srvOnly } from './nginx-config.js';
+import { type Additions, nginxConfig, nginxOnly, srvConfig } from './nginx-config.js';
 import { NGINX_STREAM_MODULE } from './nginx-stream.js';
 import type { Programs } from './programs.js';
 import { varnishConfig } from './varnish-config.js';
@@ -37,9 +37,7 @@ function memberHttp2({ backendHttp2, stream }: Site): Additions {
 export function srvServer(nodeOptions: readonly string[] = [], entry: string = srvEntry): ServerKind {
   return {
     name: 'srv',
-    files: (site) => ({
-      'conf/srv.conf': nginxConfig(site, { ...memberHttp2(site), http: [...(memberHttp2(site).http ?? []), ...srvOnly] }),
-    }),
+    files: (site) => ({ 'conf/srv.conf': srvConfig(site, memberHttp2(site)) }),
     command: (dir) => [process.execPath, ...nodeOptions, entry, '-p', dir, '-c', 'conf/srv.conf'],
     quit: 'SIGTERM',
   };

@@ -1,4 +1,4 @@
-import { nginxConfig } from '../nginx-config.js';
+import { srvConfig } from '../nginx-config.js';
 import type { Site } from '../site.js';
 
 /** How large the configuration is, besides what every measurement has. */
@@ -29,7 +29,7 @@ export function changesConfig(site: Site, apiPort: number, shape: ChangesShape):
   const http = Array.from({ length: shape.upstreams }, (_, at) => upstreamLines(at, shape.members)).flat();
   const servers = Array.from({ length: shape.servers }, (_, at) => serverLines(site, shape, at)).flat();
   return {
-    'conf/srv.conf': nginxConfig(site, { main, http, servers }),
+    'conf/srv.conf': srvConfig(site, { main, http, servers }),
     'conf/srv_broker.conf': '',
     'conf/srv_ctrl.conf': [
       ...load(CONTROL),

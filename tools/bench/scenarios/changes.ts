@@ -64,6 +64,8 @@ export const changesScenario: Scenario = {
     ]),
   },
   oursOnly: true,
+  // A hundred thousand cycles.
+  limitSeconds: 3600,
   obstacle: () => undefined,
   measure: async (lab, server, faults) => {
     const small = await changeAll(lab, server, SMALL, lab.pace.cycles, faults);

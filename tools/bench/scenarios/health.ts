@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { nginxConfig } from '../nginx-config.js';
+import { srvConfig } from '../nginx-config.js';
 import { type RunningSite, withSite } from '../running-site.js';
 import type { Figures, Scenario } from '../scenario.js';
 import type { ServerKind } from '../servers.js';
@@ -47,10 +47,11 @@ async function measureChecks(site: RunningSite, members: number, faults: string[
 
 /** srv with an upstream of so many members. */
 function withChecks(server: ServerKind, members: number): ServerKind {
-  return { ...server, files: (site) => ({ 'conf/srv.conf': configuration(site, members) }) };
+  return { ...server, files: (site) => ({ 'conf/srv.conf': healthConfiguration(site, members) }) };
 }
 
-function configuration(site: Site, members: number): string {
+/** srv with a health check of so many members. */
+export function healthConfiguration(site: Site, members: number): string {
   const main = ['load_module modules/srv_http_health_check_module.so;'];
   const http = [
     'upstream checked {',
@@ -61,5 +62,5 @@ function configuration(site: Site, members: number): string {
   ];
   // A member that does not pass is a line of level warn.
   const server = ['location /checked { proxy_pass http://checked; }'];
-  return nginxConfig(site, { main, http, server }).replace('error_log error.log error;', 'error_log error.log warn;');
+  return srvConfig(site, { main, http, server }).replace('error_log error.log error;', 'error_log error.log warn;');
 }

@@ -1,4 +1,4 @@
-import { nginxConfig } from '../nginx-config.js';
+import { srvConfig } from '../nginx-config.js';
 import type { Site } from '../site.js';
 import { controlConfig } from './control-config.js';
 import { EDITS_MODULE, editsModule } from './edits-module.js';
@@ -24,7 +24,7 @@ export function locationsConfig(site: Site, apiPort: number, shape: LocationsSha
   ];
   const servers = Array.from({ length: shape.servers }, (_, at) => serverLines(site, shape, at)).flat();
   return {
-    'conf/srv.conf': nginxConfig(site, { main, servers }),
+    'conf/srv.conf': srvConfig(site, { main, servers }),
     'conf/srv_broker.conf': '',
     'conf/srv_ctrl.conf': controlConfig(apiPort, EDITS_MODULE),
     [EDITS_MODULE]: editsModule,

@@ -1,4 +1,4 @@
-import { nginxConfig } from '../nginx-config.js';
+import { srvConfig } from '../nginx-config.js';
 import type { Site } from '../site.js';
 import { controlConfig } from './control-config.js';
 
@@ -28,7 +28,7 @@ export function membersConfig(site: Site, apiPort: number, members: number): Rec
     '}',
   ];
   return {
-    'conf/srv.conf': nginxConfig(site, { main, http, server }),
+    'conf/srv.conf': srvConfig(site, { main, http, server }),
     'conf/srv_broker.conf': '',
     'conf/srv_ctrl.conf': controlConfig(apiPort, 'modules/srv_http_upstream_api_module.so'),
   };
