@@ -5,6 +5,8 @@
 import type { Block, BlockChanges, Directive } from '../contract/tree.js';
 
 const SMALL = 32;
+/** As many directives are looked through: an index of them would take more memory than they do. */
+const FEW = 8;
 const NONE: readonly Directive[] = [];
 const NONE_MOVED: readonly Located[] = [];
 
@@ -21,6 +23,8 @@ class Chunk {
   ) {}
 
   named(name: string): readonly Directive[] {
+    if (this.items.length <= FEW)
+      return this.items.some((item) => item.name === name) ? this.items.filter((item) => item.name === name) : NONE;
     this.index ??= byName(this.items);
     return this.index.get(name) ?? NONE;
   }

@@ -57,6 +57,9 @@ export class UnitRecorder {
   /** Results of parsing a file. A file that changes has other bytes, so nothing is ever out of date. */
   readonly #parsed = new WeakMap<Buffer, Map<unknown, unknown>>();
 
+  /** How often something was noted. */
+  notes = 0;
+
   /** Takes warnings about the configuration that is being compiled. */
   warn: (message: string) => void = () => undefined;
 
@@ -100,11 +103,13 @@ export class UnitRecorder {
   }
 
   use(input: string): void {
+    this.notes++;
     this.#inputs.add(input);
   }
 
   /** @param directive that errors are reported at, unless they say themselves where */
   register(resource: Resource, limits: ResourceLimits, directive?: Directive): void {
+    this.notes++;
     const ready = resource.ready && placed(limits.ready(resource.ready), directive);
     // True if it failed is asked for when all are compiled, which may be long after.
     ready?.catch(() => undefined);

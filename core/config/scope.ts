@@ -1,4 +1,4 @@
-import { ConfReader, ownDirective } from './conf.js';
+import { ConfReader, ownDirective, ownDirectives } from './conf.js';
 import { eachCollecting } from './error-collector.js';
 import { messageWithPlace } from './error-report.js';
 import { errorAt } from './errors.js';
@@ -13,6 +13,10 @@ import { NO_LIMITS, type ResourceLimits, type UnitRecorder } from './holdings.js
 /** Reads the configuration of one module, in every scope of a traffic engine: `K` are its kinds of blocks, `R` is its kind of request. */
 export class ScopedReader<K extends string, R> {
   readonly #reader: ConfReader<Directives>;
+  /** Notes what the module looks at, while it is called to find that out. */
+  looks: BlockLooks | undefined;
+  /** Directives, of this module or others, that it has asked any block for. */
+  readonly asked = new Set<string>();
 
   /** @param index of this reader among those of one compiler: scopes keep what each of them gave */
   constructor(
@@ -26,22 +30,32 @@ export class ScopedReader<K extends string, R> {
   }
 
   conf(node: ScopeNode): Conf<Directives> {
-    const known = node.confs[this.index];
+    const known = node.confs.get(this.index);
     if (known !== undefined) return known;
     const parent = node.parent === undefined ? undefined : this.conf(node.parent);
     const conf = this.#reader.read(node, parent, this.args);
-    node.confs[this.index] = conf;
+    node.confs.set(this.index, conf);
     return conf;
   }
 
   /** The scope as the module sees it. */
   view(node: ScopeNode): ModuleScope<K, R> {
-    const known = node.views[this.index] as ModuleScope<K, R> | undefined;
+    const known = node.views.get(this.index) as ModuleScope<K, R> | undefined;
     if (known !== undefined) return known;
     const view = new ModuleScope(node, this);
-    node.views[this.index] = view;
+    node.views.set(this.index, view);
     return view;
   }
+}
+
+/** Things a module has looked at in a block, other than the values that its directives have there. */
+export class BlockLooks {
+  /** Directives that it has asked the block for. */
+  readonly names = new Set<string>();
+  /** It has looked at what no other block has: its line, the blocks in it. Or it holds something for it, or warns of it. */
+  isOwn = false;
+
+  constructor(readonly node: ScopeNode) {}
 }
 
 /** Which directives have no effect inside the blocks of the block they are in. */
@@ -55,8 +69,8 @@ export class ScopeNode {
    */
   readonly outer: ScopeNode;
   /** By the index of the reader. */
-  readonly confs: (Conf<Directives> | undefined)[] = [];
-  readonly views: unknown[] = [];
+  readonly confs = new Map<number, Conf<Directives>>();
+  readonly views = new Map<number, unknown>();
   #lines: Map<string, readonly Directive[]> | undefined;
   #owns: Map<string, boolean> | undefined;
   #inner: Map<Directive, ScopeNode> | undefined;
@@ -112,7 +126,7 @@ export class ScopeNode {
   linesInForce(name: string): readonly Directive[] {
     const known = this.#lines?.get(name);
     if (known !== undefined) return known;
-    const own = [...(this.block?.named(name) ?? [])];
+    const own = this.block === undefined ? NO_LINES : ownDirectives(this.block, name);
     const lines = own.length > 0 || this.parent === undefined ? own : this.parent.linesInForce(name);
     if (!this.#isOuter) return lines;
     this.#lines ??= new Map();
@@ -131,6 +145,8 @@ export class ScopeNode {
   }
 }
 
+const NO_LINES: readonly Directive[] = [];
+
 /** Kinds of scopes that hold many others. */
 const OUTER = new Set(['http', 'stream', 'server']);
 
@@ -145,6 +161,38 @@ function settingsOf(block: Block | undefined): Directive[] {
 
 function isSame(a: readonly Directive[], b: readonly Directive[]): boolean {
   return a.length === b.length && a.every((directive, at) => directive === b[at]);
+}
+
+/**
+ * Names of the directives that blocks inside of a scope inherit another way than before. Undefined: more than directives is different.
+ * @param before the scope that they were in
+ */
+export function changedNames(
+  before: ScopeNode | undefined,
+  after: ScopeNode | undefined,
+  staysOutside: StaysOutside,
+): ReadonlySet<string> | undefined {
+  const names = new Set<string>();
+  for (let [old, now] = [before, after]; old !== now; [old, now] = [old?.parent, now?.parent]) {
+    if (old === undefined || now === undefined || old.kind !== now.kind) return undefined;
+    if (old.directive !== now.directive) {
+      if (old.directive === undefined || now.directive === undefined || !sameHead(old.directive, now.directive)) return undefined;
+      const changed = changedSettings(settingsOf(old.block), settingsOf(now.block));
+      if (changed === undefined) return undefined;
+      for (const name of changed) if (!staysOutside(name)) names.add(name);
+    }
+  }
+  return names;
+}
+
+/** Undefined: the others have another order. */
+function changedSettings(before: readonly Directive[], after: readonly Directive[]): ReadonlySet<string> | undefined {
+  const [gone, come] = [new Set(before), new Set(after)];
+  const names = new Set<string>();
+  for (const directive of before) if (!come.has(directive)) names.add(directive.name);
+  for (const directive of after) if (!gone.has(directive)) names.add(directive.name);
+  const others = (settings: readonly Directive[]): Directive[] => settings.filter(({ name }) => !names.has(name));
+  return isSame(others(before), others(after)) ? names : undefined;
 }
 
 /** A scope as one module sees it. */
@@ -164,6 +212,7 @@ class ModuleScope<K extends string, R> implements BlockScope<Directives, K, R> {
     return this.#reader.conf(this.#node);
   }
   get directive(): Directive | undefined {
+    this.#lookAtOwn();
     return this.#node.directive;
   }
   get args(): ArgContext<R> {
@@ -174,22 +223,27 @@ class ModuleScope<K extends string, R> implements BlockScope<Directives, K, R> {
   }
 
   get signal(): AbortSignal {
+    this.#lookAtOwn();
     return this.#reader.recorder.signal(this.#reader.resourceLimits);
   }
 
   own(name: string): boolean {
+    this.#lookFor(name);
     return this.#node.owns(name);
   }
 
   lines(name: string): readonly Directive[] {
+    this.#lookFor(name);
     return this.#node.linesInForce(name);
   }
 
   inner(block: Directive): ModuleScope<K, R> {
+    this.#lookAtOwn();
     return this.#reader.view(this.#node.inner(block));
   }
 
   file<T>(path: string, parse: (file: InputFile) => T, place?: string | Directive, message?: (reason: string) => string): T {
+    this.#lookAtOwn();
     try {
       return this.#reader.recorder.file(path, parse);
     } catch (error) {
@@ -200,6 +254,7 @@ class ModuleScope<K extends string, R> implements BlockScope<Directives, K, R> {
   }
 
   register(resource: Resource): void {
+    this.#lookAtOwn();
     this.#reader.recorder.register(resource, this.#reader.resourceLimits, this.#node.directive);
   }
 
@@ -210,8 +265,20 @@ class ModuleScope<K extends string, R> implements BlockScope<Directives, K, R> {
   }
 
   advise(message: string, place?: string | Directive): void {
+    this.#lookAtOwn();
     const directive = this.#lineAt(place);
     this.#reader.recorder.warn(directive === undefined ? message : messageWithPlace(errorAt(directive, message)));
+  }
+
+  #lookFor(name: string): void {
+    const { asked, looks } = this.#reader;
+    asked.add(name);
+    if (looks?.node === this.#node) looks.names.add(name);
+  }
+
+  #lookAtOwn(): void {
+    const { looks } = this.#reader;
+    if (looks?.node === this.#node) looks.isOwn = true;
   }
 
   #lineAt(place: string | Directive | undefined): Directive | undefined {

@@ -17,8 +17,9 @@ export class CoreModule {
   }
 
   compile(scope: Scope<typeof mainDirectives>): HttpHandlers | undefined {
+    if (!isScoped(scope)) return undefined;
     const { directive, conf } = scope;
-    if (directive && isScoped(scope)) this.#logs.open(directive, conf.error_log, scope);
+    if (directive !== undefined) this.#logs.open(directive, conf.error_log, scope);
     return undefined;
   }
 
@@ -29,6 +30,6 @@ export class CoreModule {
 
 /** True if there is an `error_log` below the main level, in this scope or around it. */
 function isScoped(scope: Scope<typeof mainDirectives>): boolean {
-  for (let at: Scope | undefined = scope; at !== undefined; at = at.parent) if (at.directive && at.own('error_log')) return true;
+  for (let at: Scope | undefined = scope; at !== undefined; at = at.parent) if (at.own('error_log') && at.directive) return true;
   return false;
 }

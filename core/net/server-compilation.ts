@@ -35,7 +35,7 @@ export abstract class ServerCompilation<S extends CompiledServer> {
   /** @param again ids of servers, and locations in them, to compile although their blocks are the same */
   constructor(
     private readonly engine: EngineName,
-    private readonly staysOutside: StaysOutside,
+    protected readonly staysOutside: StaysOutside,
     protected readonly change: TreeChange,
     private readonly previous: EngineConfiguration<S> | undefined,
     protected readonly again: ReadonlySet<number>,

@@ -187,7 +187,8 @@ export class HttpCache implements HttpModule {
     const [first = [], second = []] = lists;
     const known = this.#caches.get(first)?.get(second);
     const caches = known ?? new Map(lists.flat().map((path) => [path.keys_zone.name, this.#zone(path, scope)]));
-    for (const name of caches.keys()) this.#use(name, scope);
+    // A server holds them for its locations.
+    if (scope.kind === 'server') for (const name of caches.keys()) this.#use(name, scope);
     if (known === undefined) this.#caches.set(first, (this.#caches.get(first) ?? new WeakMap<object, typeof caches>()).set(second, caches));
     return caches;
   }

@@ -42,7 +42,7 @@ export class Fastcgi implements CodecOwner {
   compile(scope: FastcgiScope): HttpHandlers | undefined {
     this.#settings.assert(scope);
     const { conf } = scope;
-    if (scope.directive !== undefined) {
+    if (needsSettings(scope) && scope.directive !== undefined) {
       this.#locations.set(scope.directive, {
         params: new Params(
           conf.fastcgi_param.map(({ name, value, condition }) => ({
@@ -92,6 +92,12 @@ export class Fastcgi implements CodecOwner {
       speak: (connection: MemberConnection): MemberCodec => new FastcgiCodec(connection, this, keeps),
     };
   }
+}
+
+/** Blocks that pass requests, or whose variables have values of their own. Parts of a location may pass requests as it does. */
+function needsSettings({ kind, conf }: FastcgiScope): boolean {
+  const isPart = kind !== 'location' && kind !== 'server';
+  return isPart || conf.fastcgi_pass !== undefined || conf.fastcgi_index !== undefined || conf.fastcgi_split_path_info !== undefined;
 }
 
 const NO_SCRIPT: ScriptSettings = { index: undefined, split: undefined };

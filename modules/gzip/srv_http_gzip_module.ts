@@ -144,7 +144,7 @@ export class Gzip extends GzipClients {
   compile(scope: GzipScope): HttpHandlers | undefined {
     const { conf } = scope;
     const negotiation = negotiationOf(scope);
-    if (scope.directive !== undefined && negotiation !== DEFAULTS) this.#negotiations.set(scope.directive, negotiation);
+    if (negotiation !== DEFAULTS && scope.directive !== undefined) this.#negotiations.set(scope.directive, negotiation);
     if (!conf.gzip) return undefined;
     const types = typesOf(conf.gzip_types);
     const full: CompressionLevel = {

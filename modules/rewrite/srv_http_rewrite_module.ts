@@ -23,6 +23,8 @@ import { explainedRewrite, explainedSet, explainIf, explainReturn, explainSteps,
 import { BREAK, CHANGED, LAST, NEXT, runSteps, type Outcome, type Step, type WaitingStep } from './script.js';
 
 const IN = ['server', 'location', 'if in server', 'if in location'] as const;
+/** Directives that are the steps of a block. */
+const STEPS = ['break', 'if', 'return', 'rewrite', 'set'];
 const ANYWHERE = ['http', ...IN] as const;
 
 function pattern(): ArgType<{ readonly source: string; readonly pattern: RegExp }> {
@@ -103,8 +105,8 @@ export class Rewrite {
   }
 
   compile(scope: RewriteScope): HttpHandlers | undefined {
-    if (scope.directive !== undefined && !scope.conf.uninitialized_variable_warn) this.#quiet.add(scope.directive);
-    if (scope.kind !== 'location') return undefined;
+    if (!scope.conf.uninitialized_variable_warn && scope.directive !== undefined) this.#quiet.add(scope.directive);
+    if (scope.kind !== 'location' || !STEPS.some((name) => scope.own(name))) return undefined;
     const script = this.#script(scope);
     return script && { rewrite: script.run, explain: { rewrite: script.explain } };
   }

@@ -105,6 +105,8 @@ const LAST_TIME = 'Thu, 31-Dec-37 23:55:55 GMT';
 export class UserId {
   #source: IdentifierSource | undefined;
   readonly #settings = new WeakMap<Directive, Settings>();
+  /** Some block has settings. */
+  #isUsed = false;
   /** Under this key a request keeps its state. */
   readonly #state = {};
 
@@ -124,13 +126,16 @@ export class UserId {
   };
 
   compile(scope: UserIdScope): HttpHandlers | undefined {
-    const { conf, directive: block } = scope;
+    const { conf } = scope;
+    if (conf.userid === 'off' && !this.#isUsed) return undefined;
+    const { directive: block } = scope;
     if (block === undefined) return undefined;
     if (conf.userid === 'off') {
       this.#settings.delete(block);
       return undefined;
     }
     const settings = settingsOf(scope);
+    this.#isUsed = true;
     this.#settings.set(block, settings);
     return settings.version === undefined ? undefined : { header: (request) => this.#send(request, settings) };
   }

@@ -9,6 +9,7 @@ import type { Scenario } from '../../tools/bench/scenario.js';
 import type { ServerKind } from '../../tools/bench/servers.js';
 import { freePort } from '../harness/ports.js';
 import { tempFolder } from '../harness/temp.js';
+import { waitFor } from '../harness/wait.js';
 
 const waits = [process.execPath, '-e', 'setInterval(() => {}, 1000)'];
 const server: ServerKind = { name: 'srv', files: () => ({}), command: () => waits, quit: 'SIGTERM' };
@@ -64,7 +65,7 @@ test('a server of HTTP/2 that closes a connection at its start is asked again', 
   t.teardown(() => lab.close());
   const started = lab.processes.start(waits);
   const outcome = t.throwsAsync(answers({ port, path: '/', http2: true }, started), { message: /^ended before it responded/ });
-  while (asked < 3) await delay(10);
+  await waitFor('three connections', () => asked >= 3);
   started.child.kill('SIGKILL');
   await outcome;
 });

@@ -12,17 +12,35 @@ const PATHS = ['/', '/p', '/p/', '/p/q/', '/p/q/x', '/p/q/r', '/y/x', '/p/1', '/
 /** Settings that are inherited change seldom: they compile whole blocks again. */
 const seldom = constantFrom(0, 0, 0, 0, 0, 1);
 
-const location = record({ place: nat(PLACES.length - 1), header: nat(2), upstream: nat(2), nested: boolean() });
+/** Of the engine, of modules that make no handlers without them, and of proxy_pass. */
+const SETTINGS = [
+  'keepalive_timeout 7s;',
+  'default_type text/x;',
+  'gzip on;',
+  'charset utf-8;',
+  'proxy_read_timeout 7s;',
+  'proxy_intercept_errors on;',
+];
+
+const location = record({
+  place: nat(PLACES.length - 1),
+  header: nat(2),
+  setting: nat(2 * SETTINGS.length),
+  upstream: nat(2),
+  nested: boolean(),
+});
 const server = record({
   name: nat(NAMES.length - 1),
   port: seldom,
   isDefault: seldom,
   header: seldom,
+  setting: nat(2 * SETTINGS.length),
   locations: uniqueArray(location, { selector: ({ place }) => place, minLength: 3, maxLength: 7 }),
 });
 const configuration = record({
   servers: array(server, { minLength: 2, maxLength: 5 }),
   header: seldom,
+  settings: array(nat(SETTINGS.length - 1), { maxLength: 2 }),
   zones: nat(2),
   map: nat(2),
 });
@@ -30,7 +48,9 @@ type Configuration = typeof configuration extends Arbitrary<infer C> ? C : never
 
 const header = (value: number): string => (value === 0 ? '' : `add_header X-A ${value};`);
 
-function textOf({ servers, header: outer, zones, map }: Configuration): string {
+const setting = (value: number): string => SETTINGS[value] ?? '';
+
+function textOf({ servers, header: outer, settings, zones, map }: Configuration): string {
   const seen = new Set<number>();
   const blocks = servers.map((each) => {
     const isDefault = each.isDefault === 1 && !seen.has(each.port);
@@ -38,14 +58,14 @@ function textOf({ servers, header: outer, zones, map }: Configuration): string {
     const locations = each.locations.map((one) => {
       const nested = one.nested && one.place === 1 ? 'location /p/n/ { return 204; }' : '';
       const pass = one.upstream === 0 ? 'return 200 "$mapped";' : `proxy_pass http://u${one.upstream};`;
-      return `location ${PLACES[one.place]} { ${header(one.header)} ${pass} ${nested} }`;
+      return `location ${PLACES[one.place]} { ${header(one.header)} ${setting(one.setting)} ${pass} ${nested} }`;
     });
-    return `server { listen 127.0.0.1:81${each.port}${isDefault ? ' default_server' : ''}; server_name ${NAMES[each.name]}; ${header(each.header)} ${locations.join(' ')} }`;
+    return `server { listen 127.0.0.1:81${each.port}${isDefault ? ' default_server' : ''}; server_name ${NAMES[each.name]}; ${header(each.header)} ${setting(each.setting)} ${locations.join(' ')} }`;
   });
   const upstreams = [1, 2].map(
     (number) => `upstream u${number} { ${number <= zones ? `zone z${number} 64k;` : ''} server 127.0.0.1:${number}; }`,
   );
-  return `events {} http { access_log off; ${header(outer)} map $arg_a $mapped { default ${map}; } ${upstreams.join(' ')} ${blocks.join(' ')} }`;
+  return `events {} http { access_log off; ${header(outer)} ${Array.from(new Set(settings), setting).join(' ')} map $arg_a $mapped { default ${map}; } ${upstreams.join(' ')} ${blocks.join(' ')} }`;
 }
 
 /** What each host and path is served by. */
@@ -69,9 +89,12 @@ function behaviour(site: Site): Record<string, unknown> {
   return shown;
 }
 
-function describe({ match, settings, headerFilters, steps, content, scope }: Location): unknown {
+function describe({ match, settings, headerFilters, steps, content, scope, made }: Location): unknown {
   const headers = scope.lines('add_header').map(({ args }) => args.map((word) => word.text).join(' '));
-  return [match.kind, match.name, settings.autoRedirect, headerFilters.length, steps.phases.join(), content !== undefined, headers];
+  const { autoRedirect, keepaliveTimeout, defaultType } = settings;
+  const handlers = made.map((one) => [one.place, ...Object.keys(one.handlers)].join(' '));
+  const shown = [match.kind, match.name, autoRedirect, keepaliveTimeout, defaultType, headerFilters.length, handlers];
+  return [...shown, steps.phases.join(), content !== undefined, headers];
 }
 
 test('a sequence of changes leaves what a start with the last configuration leaves', async (t) => {

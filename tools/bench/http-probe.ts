@@ -8,7 +8,7 @@ import type { Started } from './processes.js';
 const START_TIMEOUT_MS = 60_000;
 /** Of a connection whose request has no response yet. */
 const SILENCE_MS = 60_000;
-/** Until a request of the start counts as lost; the next one may be answered. */
+/** Until a request of the start counts as lost; the next one may have a response. */
 const ANSWER_TIMEOUT_MS = 5000;
 
 export interface Target {

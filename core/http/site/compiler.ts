@@ -3,9 +3,10 @@ import type { Directive } from '../../contract/tree.js';
 import { LocationTable } from './location-table.js';
 import type { Location } from './location.js';
 import { checkPlace } from './place-rules.js';
-import { ScopeNode, type StaysOutside } from '../../config/scope.js';
+import { changedNames, ScopeNode, type StaysOutside } from '../../config/scope.js';
 import { locationMatch } from './settings.js';
 import type { TouchedBlock, TreeChange } from '../../config/touched-blocks.js';
+import type { EarlierResults } from './affected-modules.js';
 import type { UnitCompiler } from './unit-compiler.js';
 import type { Holdings } from '../../config/holdings.js';
 import { type EngineConfiguration, ServerCompilation } from '../../net/server-compilation.js';
@@ -34,6 +35,12 @@ function* heldIn(locations: LocationTable): Generator<Holdings> {
 
 /** One run of the compiler. */
 export class Compilation extends ServerCompilation<VirtualServer> {
+  /** Names of directives that are others in a scope than they were in `from`, see {@link changedNames}. */
+  readonly #changed = new Map<
+    ScopeNode | undefined,
+    { readonly from: ScopeNode | undefined; readonly names: ReadonlySet<string> | undefined }
+  >();
+
   /** @param again servers and locations to compile although their blocks are the same */
   constructor(
     private readonly units: UnitCompiler,
@@ -128,9 +135,20 @@ export class Compilation extends ServerCompilation<VirtualServer> {
     }
     const match = locationMatch(directive);
     this.errors.attempt(() => checkPlace(directive, match, parent));
-    const unit = this.units.location(match, node, this.errors);
+    const unit = this.units.location(match, node, this.errors, old && this.#earlier(old, node));
     this.users.replace(directive.id, old?.holdings, unit.holdings);
     return { ...unit, nested: this.#table(directive, node, old?.nested, touched) };
+  }
+
+  /** The same block in other surroundings. Undefined: all of it has to be compiled. */
+  #earlier(old: Location, { directive, parent }: ScopeNode): EarlierResults | undefined {
+    if (directive === undefined || old.directive !== directive || this.again.has(directive.id)) return undefined;
+    const around = old.node.parent;
+    const known = this.#changed.get(parent);
+    const changed =
+      known !== undefined && known.from === around ? known : { from: around, names: changedNames(around, parent, this.staysOutside) };
+    this.#changed.set(parent, changed);
+    return changed.names && this.units.affected.of(old, changed.names);
   }
 
   protected override retire(server: VirtualServer): void {

@@ -24,7 +24,11 @@ export class HttpCompiler {
    * @throws ConfigErrors with everything that is wrong
    */
   compile(change: TreeChange, previous: HttpConfiguration | undefined, again: ReadonlySet<number>): Compiled {
-    return new Compilation(this.#units, this.#staysOutside, change, previous, again).run();
+    try {
+      return new Compilation(this.#units, this.#staysOutside, change, previous, again).run();
+    } finally {
+      this.#units.end();
+    }
   }
 
   /** Folders for temporary files of the servers and locations compiled since the last call. */

@@ -3,7 +3,7 @@ import { PHASES, type Handler, type HttpHandlers, type Phase } from '../../contr
 import type { ModuleDeclaration } from '../../contract/manifest.js';
 import type { Directive } from '../../contract/tree.js';
 import { HandlerSet, inOrder, orderOf, runOf, type OrderedHandler } from '../../run/handler-set.js';
-import type { Steps } from './location.js';
+import type { MadeHandlers, Steps } from './location.js';
 
 /** Handlers of modules in one location, or in one server as a whole. */
 export class LocationHandlers extends HandlerSet<Phase, Handler, NonNullable<HttpHandlers['log']>> {
@@ -16,6 +16,7 @@ export class LocationHandlers extends HandlerSet<Phase, Handler, NonNullable<Htt
   readonly attemptHandlers: NonNullable<HttpHandlers['memberAttempt']>[] = [];
   /** Explanations of handlers that do not run. Empty in threads without explanations. */
   readonly explainers: ReadonlyMap<unknown, ExplainHandler>;
+  readonly made: MadeHandlers[] = [];
   error: HttpHandlers['error'];
   defaultContent: Handler | undefined;
   connect: Handler | undefined;
@@ -33,6 +34,7 @@ export class LocationHandlers extends HandlerSet<Phase, Handler, NonNullable<Htt
 
   /** See {@link HandlerSet.collect}. */
   add({ manifest }: ModuleDeclaration, handlers: HttpHandlers, place: number, directive: Directive | undefined): void {
+    this.made.push({ place, handlers });
     this.collect(manifest, handlers, place, directive);
     this.#addExplainers(handlers, handlers.explain ?? {});
     if (handlers.header) this.#header.push({ order: orderOf(manifest, 'header'), place, run: handlers.header });

@@ -88,6 +88,13 @@ export interface LimitExcept {
   readonly location: Location;
 }
 
+/** Handlers that a module has made for a block. */
+export interface MadeHandlers {
+  /** Of the module among all. */
+  readonly place: number;
+  readonly handlers: HttpHandlers;
+}
+
 /** One compiled location: everything that a request needs there, flat. Or a part of one: a block of `if` or `limit_except`. */
 export interface Location {
   readonly match: LocationMatch;
@@ -123,6 +130,8 @@ export interface Location {
   readonly logHandlers: readonly NonNullable<HttpHandlers['log']>[];
   /** Which module a handler came from. */
   readonly modules: HandlerModules;
+  /** Handlers by the module that made them, in the order of the modules. */
+  readonly made: readonly MadeHandlers[];
   /** Functions that explain a handler instead of running it. Empty in workers. */
   readonly explainers: ReadonlyMap<unknown, ExplainHandler>;
   readonly nested: LocationTable;

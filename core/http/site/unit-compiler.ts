@@ -15,7 +15,10 @@ import { coreDirectives, type CoreConf } from './core-module.js';
 import { LocationHandlers } from './location-handlers.js';
 import { LocationTable } from './location-table.js';
 import type { Location, LocationMatch, LocationSettings } from './location.js';
-import { ScopedReader, type ScopeNode } from '../../config/scope.js';
+import { AffectedModules, type EarlierResults } from './affected-modules.js';
+import { directivePlaces, type DirectivePlaces } from './directive-places.js';
+import { InheritedResults } from './inherited-results.js';
+import { BlockLooks, ScopedReader, type ScopeNode } from '../../config/scope.js';
 import { checkErrorPage, httpListens, locationSettings, serverSettings, type Product } from './settings.js';
 
 import { folderInput, type Holdings, type UnitRecorder } from '../../config/holdings.js';
@@ -37,11 +40,14 @@ interface ModuleReader extends CompiledModule {
   readonly reader: HttpReader;
 }
 
+type Step = 'compile' | 'compileServer';
+
 /** A server or location before what is in it is known. */
 type Without<T, K extends keyof T> = Omit<T, K>;
 
 /** Compiles single servers and locations, without the locations in them. One for each set of modules. */
 export class UnitCompiler {
+  readonly affected: AffectedModules;
   readonly #modules: readonly ModuleReader[];
   readonly #core: HttpReader;
   readonly #contentTypes = new ContentTypeTables();
@@ -49,6 +55,9 @@ export class UnitCompiler {
   readonly #resolvers: SharedResolvers;
   /** Scopes without settings of their own share one object. */
   readonly #settings = new WeakMap<CoreConf, LocationSettings[]>();
+  readonly #places: DirectivePlaces;
+  /** Of this run of the compiler, by the block around. */
+  #inherited = new Map<ScopeNode | undefined, Map<string, InheritedResults>>();
   #temporaryFolders = new Set<string>();
 
   constructor(
@@ -67,6 +76,13 @@ export class UnitCompiler {
       reader: new ScopedReader(at + 1, declaration.manifest.directives ?? {}, args, recorder, resourceLimits),
     }));
     this.#core = new ScopedReader(0, coreDirectives, args, recorder);
+    this.#places = directivePlaces(this.#modules.map(({ declaration }) => declaration.manifest.directives ?? {}));
+    this.affected = new AffectedModules(this.#modules, this.#places);
+  }
+
+  /** A run of the compiler is over. In the next one modules may have other states. */
+  end(): void {
+    this.#inherited = new Map();
   }
 
   server(directive: Directive, node: ScopeNode, errors: ErrorCollector): Without<VirtualServer, 'locations'> {
@@ -93,9 +109,9 @@ export class UnitCompiler {
     return together(holdings, this.location({ kind: 'prefix', name: '' }, node, errors).holdings);
   }
 
-  location(match: LocationMatch, node: ScopeNode, errors: ErrorCollector): Without<Location, 'nested'> {
+  location(match: LocationMatch, node: ScopeNode, errors: ErrorCollector, earlier?: EarlierResults): Without<Location, 'nested'> {
     const [location, holdings] = this.recorder.record(() => {
-      const whole = this.#part(match, node, errors, undefined);
+      const whole = this.#part(match, node, errors, undefined, earlier);
       const part = (directive: Directive): Location => this.#partOf(whole, directive, errors);
       const isLocation = node.kind === 'location';
       const branches = isLocation ? Array.from(node.block?.named('if') ?? [], (branch) => [branch.id, part(branch)] as const) : [];
@@ -106,7 +122,12 @@ export class UnitCompiler {
         limitExcept: limit && { methods: methodSet(this.conf(node).limit_except?.methods ?? []), location: part(limit) },
       };
     });
-    return { ...location, holdings };
+    // Inputs of handlers that stay do not end.
+    const inputs = earlier === undefined ? [] : earlier.location.holdings.inputs;
+    return {
+      ...location,
+      holdings: inputs.length === 0 ? holdings : { ...holdings, inputs: [...new Set([...inputs, ...holdings.inputs])] },
+    };
   }
 
   /** Of the servers and locations compiled since the last call. */
@@ -131,10 +152,11 @@ export class UnitCompiler {
     node: ScopeNode,
     errors: ErrorCollector,
     whole: Without<Location, 'nested' | 'holdings'> | undefined,
+    earlier?: EarlierResults,
   ): Without<Location, 'nested' | 'holdings'> {
     for (const line of node.linesInForce('error_page')) errors.attempt(() => checkErrorPage(line));
     errors.attempt(() => this.#assertLevels(node));
-    const handlers = this.#handlers(node, 'compile', errors);
+    const handlers = this.#handlers(node, 'compile', errors, earlier);
     const types = this.#contentTypes.tableOf(node.linesInForce('types'));
     const autoRedirect = handlers.autoRedirect && match.name.endsWith('/') && match.kind !== 'regex';
     const settings = this.#settingsOf(node, types, autoRedirect);
@@ -162,6 +184,7 @@ export class UnitCompiler {
       callFailureHandlers: handlers.callFailureHandlers,
       attemptHandlers: handlers.attemptHandlers,
       logHandlers: handlers.logHandlers,
+      made: handlers.made,
       modules: whole === undefined ? handlers.modules : handlers.modules.within(whole.modules),
       explainers: whole === undefined ? handlers.explainers : new Map([...whole.explainers, ...handlers.explainers]),
       branches: undefined,
@@ -190,13 +213,53 @@ export class UnitCompiler {
     return httpListens([...(block?.named('listen') ?? [])], (text) => this.args.path(text));
   }
 
-  #handlers(node: ScopeNode, step: 'compile' | 'compileServer', errors: ErrorCollector): LocationHandlers {
+  #handlers(node: ScopeNode, step: Step, errors: ErrorCollector, earlier?: EarlierResults): LocationHandlers {
     const set = new LocationHandlers(this.explains);
-    for (const [place, { declaration, instance, reader }] of this.#modules.entries()) {
-      const handlers = errors.attempt((): HttpHandlers | undefined => instance[step]?.(reader.view(node)));
-      if (handlers !== undefined) set.add(declaration, handlers, place, node.directive);
+    const inherited = this.#inheritedIn(node, step);
+    const concerned = inherited.concerned(node.block);
+    for (const [place, module] of this.#modules.entries()) {
+      if (module.instance[step] === undefined) continue;
+      if (earlier?.affected.has(place) === false) {
+        const handlers = earlier.location.made.find((made) => made.place === place)?.handlers;
+        if (handlers !== undefined) set.add(module.declaration, handlers, place, node.directive);
+      } else if (concerned.has(place)) {
+        const handlers = errors.attempt(() => module.instance[step]?.(module.reader.view(node)));
+        if (handlers !== undefined) set.add(module.declaration, handlers, place, node.directive);
+      } else if (!inherited.has(place)) {
+        const handlers = errors.attempt(() => this.#ofInherited(module, place, node, step, inherited));
+        if (handlers !== undefined) set.add(module.declaration, handlers, place, node.directive);
+      }
     }
     return set;
+  }
+
+  /** Handlers that a module makes for a block in which it has no directive. */
+  #ofInherited(
+    { instance, reader }: ModuleReader,
+    place: number,
+    node: ScopeNode,
+    step: Step,
+    inherited: InheritedResults,
+  ): HttpHandlers | undefined {
+    const { notes } = this.recorder;
+    const looks = new BlockLooks(node);
+    reader.looks = looks;
+    try {
+      const handlers = instance[step]?.(reader.view(node));
+      if (handlers === undefined && this.recorder.notes === notes) inherited.add(place, looks);
+      return handlers;
+    } finally {
+      reader.looks = undefined;
+    }
+  }
+
+  #inheritedIn({ parent, kind }: ScopeNode, step: Step): InheritedResults {
+    const key = `${step} ${kind}`;
+    const known = this.#inherited.get(parent) ?? new Map<string, InheritedResults>();
+    this.#inherited.set(parent, known);
+    const results = known.get(key) ?? new InheritedResults(this.#places);
+    known.set(key, results);
+    return results;
   }
 
   /** The first step of an `if` block for a request that its module lets enter it. */
