@@ -21,10 +21,16 @@ export function cpuTime(pid: number): CpuTime {
   return { user: user / TICKS_PER_SECOND, system: system / TICKS_PER_SECOND };
 }
 
+/** Processor time since `before`. */
+export function usedSince(before: CpuTime, pid: number): CpuTime {
+  const now = cpuTime(pid);
+  return { user: now.user - before.user, system: now.system - before.system };
+}
+
 /** Seconds of user and system time together since `before`. */
 export function cpuSince(before: CpuTime, pid: number): number {
-  const now = cpuTime(pid);
-  return now.user + now.system - before.user - before.system;
+  const { user, system } = usedSince(before, pid);
+  return user + system;
 }
 
 /**

@@ -16,7 +16,7 @@ import {
   workOf,
 } from '../traffic.js';
 import type { Turns } from '../turns.js';
-import { cpuSince, cpuTime } from '../usage.js';
+import { cpuTime, usedSince, type CpuTime } from '../usage.js';
 
 /** A server is loaded for as long before the next one has its turn. */
 const TURN_SECONDS = 2;
@@ -24,8 +24,7 @@ const TURN_SECONDS = 2;
 /** One turn. */
 interface Part {
   readonly load: Load;
-  /** Seconds of processor time. */
-  readonly cpu: number;
+  readonly used: CpuTime;
 }
 
 export const throughputScenarios: readonly Scenario[] = traffics
@@ -55,10 +54,18 @@ export const throughputScenarios: readonly Scenario[] = traffics
 function columns(traffic: Traffic): Column[] {
   const busy = { key: 'busy', title: 'core busy', unit: '%', digits: 0 };
   if (traffic.per === 'GiB') {
-    return [{ key: 'cpu', title: 'CPU per GiB', unit: 's', digits: 2 }, { key: 'rate', title: 'GiB/s', unit: '', digits: 2 }, busy];
+    return [
+      { key: 'cpu', title: 'CPU per GiB', unit: 's', digits: 2 },
+      { key: 'user', title: 'of it user', unit: 's', digits: 2 },
+      { key: 'system', title: 'system', unit: 's', digits: 2 },
+      { key: 'rate', title: 'GiB/s', unit: '', digits: 2 },
+      busy,
+    ];
   }
   return [
     { key: 'cpu', title: 'CPU per request', unit: 'µs', digits: 1 },
+    { key: 'user', title: 'of it user', unit: 'µs', digits: 1 },
+    { key: 'system', title: 'system', unit: 'µs', digits: 1 },
     { key: 'rate', title: 'requests/s', unit: '', digits: 0 },
     // h2load reports none.
     ...(traffic.streams === undefined ? [{ key: 'p99', title: 'p99', unit: 'ms', digits: 2 }] : []),
@@ -69,15 +76,20 @@ function columns(traffic: Traffic): Column[] {
 async function measurePart(lab: Lab, traffic: Traffic, site: RunningSite): Promise<Part> {
   const before = cpuTime(site.process.pid);
   const result = await drive(lab, traffic, site, TURN_SECONDS);
-  return { load: result, cpu: cpuSince(before, site.process.pid) };
+  return { load: result, used: usedSince(before, site.process.pid) };
 }
 
 function figures(traffic: Traffic, parts: readonly Part[]): Figures {
   const sum = (of: (part: Part) => number): number => parts.reduce((total, part) => total + of(part), 0);
-  const cpu = sum((part) => part.cpu);
+  const user = sum(({ used }) => used.user);
+  const system = sum(({ used }) => used.system);
+  const cpu = user + system;
   const seconds = sum(({ load: { seconds } }) => seconds);
   const work = sum(({ load }) => workOf(traffic, load));
   const both = { rate: work / seconds, busy: (cpu / seconds) * 100 };
-  if (traffic.per === 'GiB') return { ...both, cpu: cpu / work };
-  return { ...both, cpu: (cpu * 1e6) / work, p99: median(parts.map(({ load: { p99 } }) => p99)) };
+  // Seconds for a GiB, microseconds for a request.
+  const unit = traffic.per === 'GiB' ? 1 : 1e6;
+  const costs = { cpu: (cpu * unit) / work, user: (user * unit) / work, system: (system * unit) / work };
+  if (traffic.per === 'GiB') return { ...both, ...costs };
+  return { ...both, ...costs, p99: median(parts.map(({ load: { p99 } }) => p99)) };
 }
