@@ -99,7 +99,11 @@ export class LogConflict extends ApiError {
 
 /** The log is out of reach. A log of several nodes that lets nodes write alone meanwhile does so after this error. */
 export class LogAway extends ApiError {
-  constructor(text: string) {
+  /** @param reason for the status of the node, without what it means for a change */
+  constructor(
+    text: string,
+    readonly reason = text,
+  ) {
     super(503, 'StoreUnavailable', text);
   }
 }

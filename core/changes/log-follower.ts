@@ -1,5 +1,5 @@
 import { ApiError } from '../contract/control.js';
-import { EntryNotKept, LogConflict, type CommitLog, type LogEntry, type LogVersion, type Snapshot } from './commit-log.js';
+import { EntryNotKept, LogAway, LogConflict, type CommitLog, type LogEntry, type LogVersion, type Snapshot } from './commit-log.js';
 
 /** How often a change is tried again on top of entries of other nodes. */
 const MOST_CONFLICTS = 16;
@@ -199,4 +199,7 @@ export const mayBeOutdated = (error: unknown): boolean => error instanceof ApiEr
 
 const isDiverged = (error: unknown): boolean => error instanceof ApiError && error.code === 'NodeDiverged';
 
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+function reasonOf(error: unknown): string {
+  if (error instanceof LogAway) return error.reason;
+  return error instanceof Error ? error.message : String(error);
+}

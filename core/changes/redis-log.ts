@@ -230,7 +230,7 @@ export class RedisLog<Content, State> implements CommitLog<Content, State> {
   }
 
   #away(reason: string): ApiError {
-    return new LogAway(this.#because(reason));
+    return new LogAway(this.#because(reason), reason);
   }
 
   /** Redis has data that must not be touched. */

@@ -93,6 +93,8 @@ testRedis('redis-server: away, changes are 503; back, nothing that was acknowled
   await a.add('10.0.0.3:80');
   await server.kill();
   await waitFor('both know', () => nodes.every(({ status }) => status.state === 'behind'));
+  t.notRegex(a.status.reason ?? '', /nothing was changed/);
+  t.truthy(a.status.reason);
   t.like(await t.throwsAsync(a.add('10.0.0.4:80')), { status: 503, code: 'StoreUnavailable' });
   await server.start();
   await Promise.all(nodes.map((node) => node.inSync()));
