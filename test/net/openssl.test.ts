@@ -184,7 +184,7 @@ test.serial('a handshake of single bytes is as good as any', async (t) => {
   t.teardown(close);
   const gap = connectPlain({ host: '127.0.0.1', port });
   const write = gap.write.bind(gap);
-  // What TLS writes leaves as single bytes after the first ones, which the server has to see at once here.
+  // TLS writes single bytes after the first message, which the server has to see at once here.
   let isFirst = true;
   gap.write = (chunk: Uint8Array, ...rest: readonly unknown[]) => {
     if (isFirst) write(chunk);

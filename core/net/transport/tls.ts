@@ -5,7 +5,7 @@ import type { ConnectionUser } from './connection.js';
 
 /** Certificates, versions, ciphers, keys of tickets: what a side of TLS presents, as `tls.createSecureContext` takes it. */
 export interface TlsContextOptions extends SecureContextOptions {
-  /** Further authorities, in PEM; clients are not told their names. */
+  /** Further authorities, in PEM; clients do not get their names. */
   readonly trusted?: readonly Buffer[] | undefined;
   readonly formerTicketKeys?: readonly Buffer[] | undefined;
   /** Clients are asked for a certificate. */
@@ -26,7 +26,7 @@ export interface TlsContext {
 /** A handshake of a server. */
 export interface ServerHandshake {
   readonly context: TlsContext;
-  /** Bytes of the client that were read already, in memory that nobody changes. */
+  /** Bytes of the client that were read already, in memory that is not changed. */
   readonly received: Buffer;
   /** Protocols to choose from by ALPN, in the form of the wire (RFC 7301, 3.1), the preferred one first. */
   readonly protocols: Buffer;

@@ -25,7 +25,7 @@ export class EpollConnection implements Connection, DescriptorOwner, Later {
   writableEnded = false;
   writableNeedDrain = false;
   readonly #output = new UnsentOutput();
-  /** What moves its bytes: the system's calls, or {@link #tls}. */
+  /** Calls that move its bytes: the system's, or {@link #tls}. */
   #bytes: ByteCalls;
   #tls: TlsStream | undefined = undefined;
   /** The handshake goes on in a later turn. */
@@ -178,7 +178,7 @@ export class EpollConnection implements Connection, DescriptorOwner, Later {
     if (!this.#isPaused) return;
     this.#isPaused = false;
     this.#watch();
-    // What TLS has already decrypted is reported by no event.
+    // No event reports bytes that TLS has decrypted already.
     if (this.#tls !== undefined) this.loop.tls?.later(this);
   }
 

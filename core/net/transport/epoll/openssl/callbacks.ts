@@ -25,7 +25,7 @@ export interface TlsSubject {
 }
 
 /**
- * What OpenSSL asks for in handshakes. It calls within a call of ours, in the same thread; an exception there would end the process, and so
+ * Functions that OpenSSL calls in handshakes. It does so within a call of ours, in the same thread; an exception there would end the process, and so
  * nothing here leaves a function.
  */
 export class Callbacks {
@@ -98,7 +98,7 @@ export class Callbacks {
     if (options.ticketKeys !== undefined) c.SSL_CTX_set_tlsext_ticket_key_evp_cb(context, this.#ticketKey);
   }
 
-  /** What is found after the length of a chain follows from it: the rest of the chain was not looked for. */
+  /** Keeps the error about the length of a chain: later ones follow from it, because the rest of the chain was not looked for. */
   #keepLength(verification: Handle): number {
     const { c } = this.ssl;
     const subject = this.current;

@@ -89,7 +89,7 @@ class ContextSetup {
     throw new Error('DH parameter is less than 1024 bits');
   }
 
-  /** Chains of keys of several types stand side by side. */
+  /** Each type of key has a chain of its own. */
   #certificates({ cert, key }: TlsContextOptions): void {
     const { ssl, context } = this;
     const { c } = ssl;

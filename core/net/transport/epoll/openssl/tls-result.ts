@@ -4,7 +4,7 @@ import { Control, NONE, type Handle, type OpenSsl } from './library.js';
 /** `TLSEXT_nid_unknown`: the rest is the number of the group itself. */
 const UNKNOWN_NAME = 0x1000000;
 
-/** Numbers of groups (RFC 8446, 4.2.7) by those that OpenSSL has for their names (openssl/obj_mac.h). */
+/** Numbers of groups (RFC 8446, 4.2.7) by OpenSSL's numbers of their names (openssl/obj_mac.h). */
 const GROUPS: Readonly<Record<number, number>> = {
   713: 0x15,
   714: 0x16,

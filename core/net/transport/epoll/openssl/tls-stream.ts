@@ -28,7 +28,7 @@ export class TlsStream implements ByteCalls, TlsSubject {
   readonly options: TlsContextOptions;
   readonly protocols: Buffer;
   isChainTooLong = false;
-  /** What the handshake waits for: {@link Ready}. */
+  /** The event that the handshake waits for. */
   waitsFor: Ready.Read | Ready.Write = Ready.Read;
   /** Why the handshake has failed. */
   failure = '';
@@ -158,7 +158,7 @@ export class TlsStream implements ByteCalls, TlsSubject {
     this.engine.open--;
   }
 
-  /** Records of up to 16 KB, each as soon as the socket accepts it: what a record of is sent later has to be written again until then. */
+  /** Sends records of up to 16 KB, as many as the socket accepts. OpenSSL keeps a record that is sent in part: its bytes have to be written again. */
   #write(at: Handle, length: number): number {
     const { c } = this.engine.ssl;
     if (this.#ssl === NONE) return -Errno.BadDescriptor;
