@@ -59,7 +59,7 @@ test('top --once prints what is wrong, and the figures of upstreams and servers'
   t.regex(stdout, /^highest p50 \S+ {3}p90 \S+ {3}p99 \S+$/m);
   t.regex(stdout, /^x upstream gone has no usable member$/m);
   t.regex(stdout, /^! 127\.0\.0\.1:1 of half is down/m);
-  t.regex(stdout, /^x \d+ % of the responses are 5xx, most at server a\.test$/m);
+  t.regex(stdout, /^x \d+ % of the responses (?:are 5xx, most at server a\.test$|of a\.test are 5xx \(500 x \d+\))/m);
   t.regex(stdout, /^UPSTREAM .*\ngone +0 of 1 .*\nhalf +1 of 2 /m);
   t.true(stdout.indexOf('\nb.test') < stdout.indexOf('\na.test'), 'by requests');
   const { stdout: sorted } = await top(node, ['--once', '--sort=errors']);
@@ -107,6 +107,43 @@ test('top rejects values that mean nothing, and a server that is away', async (t
   t.is((await top(node, ['--once', '--server=http://127.0.0.1:1'])).code, 6);
 });
 
+test('top names slow members, failing servers with the source, full zones, and the last changes', (t) => {
+  const since = Date.UTC(2026, 10, 28, 3, 0, 0);
+  const at = '2026-11-28T02:59:00.000Z';
+  const lines = screenLines(
+    {
+      statistics: {
+        now: since,
+        loaded: since,
+        connections: {},
+        slow: [{ upstream: 'shop', server: '10.0.0.1:80', since, time: 412.4, reference: 20.1, than: 'others' }],
+        failing: [
+          { section: 'servers', name: 'a.test', since, requests: 100, errors: 12, codes: { 502: 3, 500: 40 } },
+          { section: 'upstreams', name: 'shop', part: '10.0.0.2:80', since, requests: 12, errors: 12, codes: { 500: 40 } },
+        ],
+        limits: { clients: { entries: 990, capacity: 1000, evicted: 7 }, other: { entries: 5, capacity: 1000 } },
+      },
+      http: [],
+      stream: [],
+      nodes: [{ name: 'b', state: 'diverged', lag: 3.2 }],
+      certificates: [],
+      changes: [{ at, actor: 'deploy', message: 'more weight', changes: [] }],
+      missing: [],
+    },
+    { columns: 200, rows: 50, sort: 'name', color: false },
+  );
+  const from = (text: string): string | undefined => lines.find((line) => line.includes(text));
+  t.is(
+    from('a.test'),
+    'x 12 % of the responses of a.test are 5xx (500 x 40, 502 x 3, from 10.0.0.2:80 of shop), since 2026-11-28T03:00:00.000Z',
+  );
+  t.is(from('is slow'), '! 10.0.0.1:80 of shop is slow: first byte after 412 ms, the others need 20 ms, since 2026-11-28T03:00:00.000Z');
+  t.is(from('is full'), '! limit zone clients is full: 990 keys, 7 dropped for new ones');
+  t.is(from('node b'), 'x node b is diverged: it lacks changes of the last 3 s');
+  t.is(from('deploy'), `${at}  deploy  more weight`);
+  t.true(lines.findIndex((line) => line.startsWith('x ')) < lines.findIndex((line) => line.startsWith('! ')));
+});
+
 test('a name with control characters does nothing to the terminal', (t) => {
   const peer = {
     server: '\x1b[2J',
@@ -118,7 +155,7 @@ test('a name with control characters does nothing to the terminal', (t) => {
     health_checks: { last_error: '\x07bell' },
   };
   const lines = screenLines(
-    { statistics: undefined, http: [{ name: 'a\nb', peers: [peer] }], stream: [], nodes: [], certificates: [], missing: [] },
+    { statistics: undefined, http: [{ name: 'a\nb', peers: [peer] }], stream: [], nodes: [], certificates: [], changes: [], missing: [] },
     { columns: 200, rows: 50, sort: 'name', color: false, problem: '\x9b31m' },
   );
   t.true(lines.some((line) => line.includes('bell')));

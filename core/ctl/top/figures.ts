@@ -30,17 +30,43 @@ export interface TopServer {
   readonly rates: Readonly<Record<string, Rates | undefined>>;
 }
 
+/** Times are milliseconds, moments are epoch milliseconds. */
+export interface TopSlowMember {
+  readonly upstream: string;
+  readonly server: string;
+  readonly since: number;
+  readonly time: number;
+  readonly reference: number;
+  readonly than: 'others' | 'usual';
+}
+
+/** Figures are per second. */
+export interface TopFailingRow {
+  readonly section: string;
+  readonly name: string;
+  readonly part?: string;
+  readonly since: number;
+  readonly requests: number;
+  readonly errors: number;
+  readonly codes: Rates;
+}
+
 export interface TopStatistics {
   readonly now: number;
   readonly loaded: number;
   readonly connections: Rates;
+  readonly slow?: readonly TopSlowMember[];
+  readonly failing?: readonly TopFailingRow[];
+  readonly limits?: Readonly<Record<string, Rates>>;
   readonly servers?: Readonly<Record<string, TopServer>>;
 }
 
 interface Node {
   readonly name: string;
   readonly state: string;
-  readonly lag: number;
+  /** Seconds since the first change that it has not applied. */
+  readonly lag?: number;
+  readonly reason?: string;
 }
 
 interface Certificate {
@@ -51,6 +77,13 @@ interface Certificate {
   readonly expired: boolean;
 }
 
+export interface TopChange {
+  readonly at: string;
+  readonly actor: string;
+  readonly message: string;
+  readonly changes: readonly { readonly place: string }[];
+}
+
 export interface TopFigures {
   readonly session?: { readonly node: string; readonly srv: string };
   readonly statistics: TopStatistics | undefined;
@@ -58,9 +91,14 @@ export interface TopFigures {
   readonly stream: readonly TopUpstream[];
   readonly nodes: readonly Node[];
   readonly certificates: readonly Certificate[];
+  /** The newest first. */
+  readonly changes: readonly TopChange[];
   /** Parts that cannot be read, with the reason. */
   readonly missing: readonly string[];
 }
+
+/** Changes of the history that a screen shows. */
+const CHANGES = 3;
 
 /** Everything that one screen shows. Parts whose modules are not loaded are empty. @throws CommandFailure */
 export async function readFigures(client: ApiClient): Promise<TopFigures> {
@@ -73,13 +111,14 @@ export async function readFigures(client: ApiClient): Promise<TopFigures> {
     if (response.status === 403) missing.push(failure.message);
     return undefined;
   };
-  const [session, statistics, http, stream, cluster, servers] = await Promise.all([
+  const [session, statistics, http, stream, cluster, servers, changes] = await Promise.all([
     part<{ node: string; srv: string }>('/dashboard'),
     part<TopStatistics>('/vts?group=servers'),
     part<readonly TopUpstream[]>('/upstream_api/http/upstreams?limit=100'),
     part<readonly TopUpstream[]>('/upstream_api/stream/upstreams?limit=100'),
     part<{ nodes: readonly Node[] }>('/cluster'),
     part<readonly unknown[]>('/ssl'),
+    part<readonly TopChange[]>(`/history?limit=${CHANGES}`),
   ]);
   if (statistics === undefined && http === undefined) {
     throw new CommandFailure(EXIT.missing, 'the API has neither statistics nor upstreams', [
@@ -93,6 +132,7 @@ export async function readFigures(client: ApiClient): Promise<TopFigures> {
     stream: stream ?? [],
     nodes: cluster?.nodes ?? [],
     certificates: certificatesOf(servers ?? []),
+    changes: changes ?? [],
     missing,
   };
 }

@@ -1,4 +1,4 @@
-import type { TopFigures, TopMember, TopServer, TopUpstream } from './figures.js';
+import type { TopFailingRow, TopFigures, TopMember, TopServer, TopStatistics, TopUpstream } from './figures.js';
 
 /** One line of what is wrong now. */
 export interface TopProblem {
@@ -14,16 +14,24 @@ const BAD_ERROR_SHARE = 0.1;
 const EXPIRY_DAYS = 21;
 const URGENT_DAYS = 3;
 
-/** The worst first. */
+/** Part of a zone that is in use. */
+const FULL = 0.95;
+/** Members that are named as a source of errors. */
+const SOURCES = 2;
+
+/** The worst first; of the others what clients notice. */
 export function problemsOf(figures: TopFigures): readonly TopProblem[] {
+  const { statistics } = figures;
   const found = [
+    ...errorProblems(statistics),
     ...[...figures.http, ...figures.stream].flatMap(upstreamProblems),
-    ...errorProblems(figures.statistics?.servers ?? {}),
+    ...slowProblems(statistics),
+    ...limitProblems(statistics),
     ...figures.nodes
       .filter(({ state }) => state !== 'in_sync')
-      .map(({ name, state, lag }) => ({
+      .map(({ name, state, lag = 0, reason }) => ({
         isBad: state !== 'behind',
-        text: `node ${name} is ${state.replaceAll('_', ' ')}${lag > 0 ? `: ${lag} versions behind` : ''}`,
+        text: `node ${name} is ${state.replaceAll('_', ' ')}${nodeReason(reason, lag)}`,
       })),
     ...figures.certificates
       .filter(({ days_left: days }) => days <= EXPIRY_DAYS)
@@ -33,6 +41,11 @@ export function problemsOf(figures: TopFigures): readonly TopProblem[] {
       })),
   ];
   return found.sort((one, other) => Number(other.isBad) - Number(one.isBad));
+}
+
+function nodeReason(reason: string | undefined, lag: number): string {
+  if (reason !== undefined) return `: ${reason}`;
+  return lag > 0 ? `: it lacks changes of the last ${Math.round(lag)} s` : '';
 }
 
 export function isUsable({ state }: TopMember): boolean {
@@ -57,13 +70,63 @@ function sinceText({ downstart }: TopMember): string {
   return downstart === undefined ? '' : `, since ${downstart}`;
 }
 
-function errorProblems(servers: Readonly<Record<string, TopServer>>): readonly TopProblem[] {
-  const sum = (name: string): number => Object.values(servers).reduce((total, row) => total + rateOf(row, name), 0);
+/** A line for each server that fails; before the server knows since when, one for all. */
+function errorProblems(statistics: TopStatistics | undefined): readonly TopProblem[] {
+  const failing = statistics?.failing ?? [];
+  const servers = failing.filter(({ section, errors }) => section === 'servers' && errors > 0);
+  if (servers.length > 0) {
+    return servers.map(({ name, requests, errors, codes, since }) => ({
+      isBad: errors > requests * BAD_ERROR_SHARE,
+      text: `${percent(errors, requests)} of the responses of ${name} are 5xx (${codesText(codes)}${sourcesText(failing)}), since ${moment(since)}`,
+    }));
+  }
+  const rows = Object.entries(statistics?.servers ?? {});
+  const sum = (name: string): number => rows.reduce((total, [, row]) => total + rateOf(row, name), 0);
   const [errors, requests] = [sum('errors'), sum('requests')];
   if (requests === 0 || errors / requests < ERROR_SHARE) return [];
-  const [worst] = Object.entries(servers).toSorted(([, one], [, other]) => rateOf(other, 'errors') - rateOf(one, 'errors'));
-  const share = `${Math.round((errors / requests) * 100)} % of the responses are 5xx`;
-  return [{ isBad: errors / requests > BAD_ERROR_SHARE, text: `${share}, most at server ${worst?.[0] ?? ''}` }];
+  const [worst] = rows.toSorted(([, one], [, other]) => rateOf(other, 'errors') - rateOf(one, 'errors'));
+  const text = `${percent(errors, requests)} of the responses are 5xx, most at server ${worst?.[0] ?? ''}`;
+  return [{ isBad: errors / requests > BAD_ERROR_SHARE, text }];
+}
+
+function sourcesText(failing: readonly TopFailingRow[]): string {
+  const members = failing.filter(({ part, errors }) => part !== undefined && errors > 0);
+  if (members.length === 0) return '';
+  const named = members.slice(0, SOURCES).map(({ part, name }) => `${part} of ${name}`);
+  const rest = members.length - SOURCES;
+  return `, from ${named.join(' and ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+}
+
+function codesText(codes: Readonly<Record<string, number>>): string {
+  return Object.entries(codes)
+    .toSorted(([, one], [, other]) => other - one)
+    .map(([code, number]) => `${code} x ${number}`)
+    .join(', ');
+}
+
+function slowProblems(statistics: TopStatistics | undefined): readonly TopProblem[] {
+  return (statistics?.slow ?? []).map(({ upstream, server, time, reference, than, since }) => ({
+    isBad: false,
+    text: `${server} of ${upstream} is slow: first byte after ${Math.round(time)} ms, ${than === 'others' ? 'the others need' : 'usually'} ${Math.round(reference)} ms, since ${moment(since)}`,
+  }));
+}
+
+function limitProblems(statistics: TopStatistics | undefined): readonly TopProblem[] {
+  return Object.entries(statistics?.limits ?? {})
+    .filter(([, { entries = 0, capacity = 0 }]) => capacity > 0 && entries >= capacity * FULL)
+    .map(([zone, { entries = 0, evicted = 0 }]) => ({
+      isBad: false,
+      text: `limit zone ${zone} is full: ${entries} keys, ${evicted} dropped for new ones`,
+    }));
+}
+
+function percent(part: number, whole: number): string {
+  return `${Math.round((part / whole) * 100)} %`;
+}
+
+/** As members have it: ISO 8601. */
+function moment(epochMs: number): string {
+  return new Date(epochMs).toISOString();
 }
 
 /** Per second, over the last ten. */

@@ -56,6 +56,7 @@ export function screenLines(
   const lines: readonly Line[] = [
     ...headLines(figures, problem, keys),
     ...problemLines(figures, listed),
+    ...changeLines(figures),
     ['plain', ''],
     ...upstreamLines(figures, listed),
     ['plain', ''],
@@ -99,6 +100,18 @@ function problemLines(figures: TopFigures, listed: number): readonly Line[] {
     ['title', problems.length === 1 ? '1 PROBLEM' : `${problems.length} PROBLEMS`],
     ...problems.slice(0, listed).map(({ isBad, text }): Line => [isBad ? 'bad' : 'warn', `${isBad ? 'x' : '!'} ${text}`]),
     ...(rest > 0 ? [['plain', `  and ${rest} more`] as const] : []),
+  ];
+}
+
+function changeLines({ changes }: TopFigures): readonly Line[] {
+  if (changes.length === 0) return [];
+  return [
+    ['plain', ''],
+    ['title', 'CHANGED LAST'],
+    ...changes.map(({ at, actor, message, changes: parts }): Line => [
+      'plain',
+      `${at}  ${actor}  ${message === '' ? (parts[0]?.place ?? 'no directive') : message}`,
+    ]),
   ];
 }
 
