@@ -3,9 +3,10 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { needsUnlock, unlock, unlocked } from './access.js';
 import { setToken, token } from './api.js';
-import { duration } from './format.js';
+import { clock, duration } from './format.js';
 import { live, OLD_MS } from './live.js';
 import { problemList, type SeenProblem } from './problems.js';
+import { Shape } from './state-mark.js';
 import { useValue } from './value.js';
 
 export interface Destination {
@@ -61,6 +62,7 @@ export function Shell({
         </div>
       </nav>
       <main id="main" tabIndex={-1} ref={main}>
+        <Outage />
         {children}
       </main>
     </>
@@ -81,23 +83,46 @@ function Marks({ place }: { readonly place: string }) {
   );
 }
 
-/** Whether the figures are of this second. */
-function Pulse() {
+interface Freshness {
+  /** Why the figures are old; empty: they are of this second. */
+  readonly reason: string;
+  /** Epoch milliseconds by the clock of this computer: since when. */
+  readonly since: number;
+}
+
+function useFreshness(): Freshness {
   const connection = useValue(live.connection);
   const statistics = useValue(live.statistics);
   const now = useValue(live.now);
   const age = statistics === undefined ? 0 : now - statistics.now;
-  const isOld = connection.reason !== '' || age > OLD_MS;
-  const text =
-    connection.reason !== ''
-      ? `${connection.reason}, for ${duration(Date.now() - connection.since)}`
-      : isOld
-        ? `figures are ${duration(age)} old`
-        : 'live';
+  if (connection.reason !== '') return connection;
+  return age > OLD_MS ? { reason: 'the server sends no figures', since: Date.now() - age } : { reason: '', since: 0 };
+}
+
+function Pulse() {
+  const { reason, since } = useFreshness();
   return (
-    <div class={isOld ? 'pulse old' : 'pulse'} role="status">
+    <div class={reason === '' ? 'pulse' : 'pulse old'}>
       <span class="dot" aria-hidden="true" />
-      {text}
+      {reason === '' ? 'live' : `old: ${duration(Date.now() - since)}`}
+    </div>
+  );
+}
+
+/** Above everything else, as long as what is shown is old. The text stays as it is: readers of screens say it once. */
+function Outage() {
+  const { reason, since } = useFreshness();
+  return (
+    <div role="status">
+      {reason !== '' && (
+        <p class="outage">
+          <Shape state="bad" />
+          <span>
+            <strong>{reason[0]?.toUpperCase() + reason.slice(1)}</strong>, since {clock(since, Date.now())}. What is shown here is of then.
+            The page tries again by itself.
+          </span>
+        </p>
+      )}
     </div>
   );
 }

@@ -95,3 +95,27 @@ browserTest('chromium: names that are markup show as text', async (t) => {
   t.is(await page.value("document.querySelectorAll('[onerror], img[src=x]').length"), 0);
   t.deepEqual(page.errors, []);
 });
+
+browserTest(
+  'chromium: when the API is away the page says so and keeps the figures; a token that is no longer valid is asked for',
+  async (t) => {
+    const { tokens } = await setup();
+    const page = await openPage(await setup(), 'closed');
+    await page.until("document.activeElement.id === 'token'");
+    await page.type(tokens.reader);
+    await page.press('Enter');
+    await page.until(shows('shop.test'));
+    const offline = (isOffline: boolean): Promise<unknown> =>
+      page.send('Network.emulateNetworkConditions', { offline: isOffline, latency: 0, downloadThroughput: -1, uploadThroughput: -1 });
+    await page.send('Network.enable');
+    await offline(true);
+    await page.until(shows('The control plane cannot be reached, since'));
+    t.true(await page.value(shows('shop.test')), 'what was known stays');
+    await offline(false);
+    await page.until("document.querySelector('.outage') === null");
+    await page.value("sessionStorage.setItem('srv-token', 'srv_expired')");
+    await page.until(shows('the token is not valid'));
+    await page.until("document.activeElement.id === 'token'");
+    t.deepEqual(page.errors, []);
+  },
+);
