@@ -423,7 +423,7 @@ export class CacheZone {
     this.kept?.drop(name);
   }
 
-  /** There is no file. What is known of fetches and purges stays. @param stamp of the index before the look: another one has a file that came later */
+  /** There is no file. Records of fetches and purges stay. @param stamp of the index before the look: another one has a file that came later */
   #missing(name: string, stamp: number): void {
     let before = 0;
     this.#index.update(
