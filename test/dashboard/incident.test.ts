@@ -6,7 +6,7 @@ import type { TestFn } from 'ava';
 import type { Page } from '../harness/browser.js';
 import { testWith } from '../harness/programs.js';
 import { shared } from '../harness/scope.js';
-import { openPage, shows } from './dashboard-node.js';
+import { openPage } from './dashboard-node.js';
 import { CHANGE, startIncident } from './incident-node.js';
 import { look, pictures } from './pictures.js';
 
@@ -30,7 +30,7 @@ browserTest.serial('chromium: the overview shows what is wrong, since when, and 
   await page.until(together('127.0.0.1:1 of search is unavail', 'Connection refused', 'for '));
   await page.until(together('Certificate of www.example ends in 5 days', String(new Date(Date.now() + 5.5 * 86_400_000).getFullYear())));
   await page.until(together(CHANGE, 'writer', `- server ${slow};`, `+ server ${slow} weight=2;`, 'ago'));
-  t.false(await page.value(shows('for at least')), 'the server knows since when');
+  t.false(await page.value(together('is slow', 'for at least')), 'the server knows since when');
   await pictures(page, 'overview', ['light', 'dark', 'phone']);
   t.deepEqual(page.errors, []);
   await page.open('about:blank');
