@@ -1,3 +1,4 @@
+import type { MetricKinds } from '../contract/metrics.js';
 import type { Directive } from '../contract/tree.js';
 import { configErrorsOf, errorAt } from './errors.js';
 import type { ErrorCollector } from './error-collector.js';
@@ -66,6 +67,7 @@ export class UnitRecorder {
   constructor(
     private readonly files: FileSource,
     readonly log: Log,
+    readonly metrics: Pick<MetricKinds, 'counter'>,
   ) {}
 
   /** Runs a step that compiles a server or a location. @returns what it gave, and what was noted meanwhile */

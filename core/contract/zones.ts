@@ -68,6 +68,8 @@ export interface Records<F extends string, S extends string = never> {
   delete(key: string): boolean;
   /** Records in the zone, including expired ones whose room was not needed yet. */
   readonly size: number;
+  /** About how many records a full zone has, with keys as long as the one used last. */
+  readonly capacity: number;
   /** Records dropped for new ones so far. */
   readonly evicted: number;
   /** Copies of all that have not expired, the one used last first. Holds the lock while it copies: for listings, not for requests. */
@@ -99,6 +101,8 @@ export interface Holds {
   count(key: string): number;
   /** Keys that something is held under. */
   readonly size: number;
+  /** About how many keys a full zone has, as long as the one used last. */
+  readonly capacity: number;
 }
 
 /** A copy as it was found: until it goes, or is moved. */

@@ -1,3 +1,4 @@
+import type { MetricKinds } from '../contract/metrics.js';
 import { ErrorCollector } from '../config/error-collector.js';
 import { folderInput, UnitRecorder, upstreamInput, type Holdings } from '../config/holdings.js';
 import type { InputFiles } from '../config/input-files.js';
@@ -16,6 +17,7 @@ import type { HttpExchanges } from './member/http-exchanges.js';
 
 export interface EngineOptions extends ListenerRole {
   readonly product: Product;
+  readonly metrics: Pick<MetricKinds, 'counter'>;
 }
 
 /** The HTTP engine of one thread: follows the `http` block of the tree. */
@@ -29,7 +31,7 @@ export class HttpEngine extends ServerFollower<VirtualServer, HttpListener, Http
     files: InputFiles,
     private readonly options: EngineOptions,
   ) {
-    const recorder = new UnitRecorder(files, context.log);
+    const recorder = new UnitRecorder(files, context.log, options.metrics);
     super({ engine: 'http', recorder, generations: context.generations, files, options, apart: context.ownRequests });
     this.#recorder = recorder;
     context.listeners.add(this.listeners);

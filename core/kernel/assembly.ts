@@ -199,9 +199,9 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
     reservations,
     ...(announce && { announce }),
   };
-  const http = new HttpEngine(exchanges, context, instance.files, { ...listening, product });
+  const http = new HttpEngine(exchanges, context, instance.files, { ...listening, product, metrics });
   const relays = new StreamRelays(streamUpstreams);
-  const stream = new StreamEngine(relays, context, instance.files, listening);
+  const stream = new StreamEngine(relays, context, instance.files, { ...listening, metrics });
   const keyValue = new KeyValueCopy();
   // The master has the pairs themselves, and a control process none.
   if (role === 'worker' || role === 'check' || role === 'explain') services.provide(KeyValue, keyValue);

@@ -1,3 +1,4 @@
+import { ZoneMetrics } from '../zone/metrics.js';
 import { release, type } from 'node:os';
 import { dirname } from 'node:path';
 import type { CarriedState } from '../zone/carried-state.js';
@@ -112,7 +113,7 @@ export class Master {
     });
     this.#instance.services.provide(Cluster, this.#cluster);
     this.#instance.services.provide(ModuleStorages, new ModuleStorages(() => this.#store));
-    const discovery = new Discovery({ log, resolver: (settings) => new Resolver(settings, log) });
+    const discovery = new Discovery({ log, resolver: (settings) => new Resolver(settings, log, this.#instance.services.get(ZoneMetrics)) });
     const shared = { zones: this.#zones, figures: this.#figures, workers: places };
     const listening = { controlListeners: this.#controlListeners, reservations: sockets };
     const between = { events: this.#events, channels: this.#channels, discovery };

@@ -1,3 +1,4 @@
+import type { MetricKinds } from '../contract/metrics.js';
 import { Generations } from '../config/generations.js';
 import type { ErrorCollector } from '../config/error-collector.js';
 import { UnitRecorder, upstreamInput, type Holdings } from '../config/holdings.js';
@@ -28,9 +29,9 @@ export class StreamEngine extends ServerFollower<StreamServer, AnyListener, Stre
     private readonly relays: StreamRelays,
     shared: SharedContext,
     files: InputFiles,
-    options: ListenerRole,
+    options: ListenerRole & { readonly metrics: Pick<MetricKinds, 'counter'> },
   ) {
-    const recorder = new UnitRecorder(files, shared.log);
+    const recorder = new UnitRecorder(files, shared.log, options.metrics);
     const generations = new Generations();
     super({ engine: 'stream', recorder, generations, files, options });
     this.#context = new StreamContext(shared, generations);

@@ -2,6 +2,8 @@
 import { argType } from '../contract/arg-type.js';
 import { requiredParam, template, text, zone, zoneSync, type ZoneSize } from '../contract/args.js';
 import { dryRun, limitKey, limitsOf, rejectionLevel, type LimitedRequest, type LimitScope } from './limits.js';
+import type { LimitCounters, LimitZones } from './limit-zones.js';
+import type { MetricScope } from '../contract/metrics.js';
 import type { Log, LogLevel } from '../contract/log.js';
 import { ArgError, directive, type ArgType } from '../contract/spec.js';
 import type { EngineTemplate } from '../contract/template.js';
@@ -58,6 +60,7 @@ export interface ConnectionLimit<R> {
   readonly key: EngineTemplate<R>;
   readonly holds: Holds;
   readonly connections: number;
+  readonly counters: LimitCounters;
 }
 
 /** The values of {@link limitConnDirectives}. */
@@ -72,6 +75,7 @@ interface LimitConnConf<R> {
 interface Held {
   readonly holds: Holds;
   readonly key: string;
+  readonly counters: LimitCounters;
 }
 
 /** Under these keys a request keeps its `$limit_conn_status`, and what it holds. */
@@ -94,17 +98,16 @@ export class ConnectionLimits<R extends LimitedRequest> {
 
   /** Undefined: there are none. */
   static of<R extends LimitedRequest>(
-    scope: LimitScope & { readonly conf: LimitConnConf<R> },
+    scope: LimitScope & MetricScope & { readonly conf: LimitConnConf<R> },
     zones: Zones,
+    figures: LimitZones,
     log: Log,
   ): ConnectionLimits<R> | undefined {
     const { limit_conn: lines, limit_conn_zone: declared, limit_conn_log_level: level, limit_conn_dry_run: isDry } = scope.conf;
-    const limits = limitsOf(scope, 'limit_conn', '', lines, declared, ({ zone: name, connections: most }, { key, zone: size }) => ({
-      name,
-      key,
-      holds: zones.holds(size),
-      connections: most,
-    }));
+    const limits = limitsOf(scope, 'limit_conn', '', lines, declared, ({ zone: name, connections: most }, { key, zone: size }) => {
+      const holds = zones.holds(size);
+      return { name, key, holds, connections: most, counters: figures.use(name, holds, scope) };
+    });
     return limits.length === 0 ? undefined : new ConnectionLimits(limits, log, level, isDry);
   }
 
@@ -127,16 +130,18 @@ export class ConnectionLimits<R extends LimitedRequest> {
         release(held);
         return this.#reject(request, owner, limit);
       }
-      held.push({ holds: limit.holds, key });
+      held.push({ holds: limit.holds, key, counters: limit.counters });
     }
     if (held.length === 0) return false;
+    for (const { counters } of held) counters.passed.add();
     owner.set(STATUS, 'PASSED');
     owner.set(HELD, held);
     owner.atEnd(releaseHeld);
     return false;
   }
 
-  #reject(request: R, owner: R, { name }: ConnectionLimit<R>): boolean {
+  #reject(request: R, owner: R, { name, counters }: ConnectionLimit<R>): boolean {
+    (this.dryRun ? counters.rejected_dry_run : counters.rejected).add();
     this.log.write(this.level, `limiting connections${this.dryRun ? ', dry run,' : ''} by zone "${name}"`, request);
     owner.set(STATUS, this.dryRun ? 'REJECTED_DRY_RUN' : 'REJECTED');
     return !this.dryRun;

@@ -9,6 +9,10 @@ const DNS_PORT = 53;
 /** Milliseconds of nxdomain_grace. */
 const DEFAULT_GRACE = 30_000;
 
+/** Counters of the lookups of a `status_zone`, whose labels are `zone` and `kind` (`name`, `srv`), or `zone` and `code`. */
+export const RESOLVER_REQUESTS = 'srv_resolver_requests_total';
+export const RESOLVER_RESPONSES = 'srv_resolver_responses_total';
+
 /** Where a name server listens. */
 export interface NameServer {
   /** An IP address, or a name that the system looks up when the server is needed. */
@@ -66,7 +70,7 @@ export function resolverDirectives<const C extends readonly ContextName[]>(conte
         valid: 'Time for which records are cached. Default: their TTL.',
         ipv4: 'Looks up IPv4 addresses.',
         ipv6: 'Looks up IPv6 addresses.',
-        status_zone: 'Accepted; has no effect.',
+        status_zone: 'Name of the figures of its lookups: `resolvers` in the statistics and in the API of NGINX Plus.',
         nxdomain_grace: 'Time for which members keep their addresses when their name is said not to exist any more.',
       },
     }),

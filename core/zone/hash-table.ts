@@ -1,4 +1,5 @@
 import { KeyBytes } from './key-bytes.js';
+import { Slab } from './slab.js';
 import type { Zone } from './zone.js';
 import { wordOf } from './offsets.js';
 
@@ -81,6 +82,17 @@ export class HashTable {
   /** Entries that had to go for new ones so far. */
   get evicted(): number {
     return this.zone.u32[wordOf(this.head) + Head.evicted]!;
+  }
+
+  /**
+   * Entries that a full zone would have: those there are, and as many more as its free memory has room for, each as long as the newest one.
+   * @param valueLength bytes @param keyLength bytes of an entry where there is none
+   */
+  capacity(valueLength: number, keyLength: number): number {
+    const { u32, slab } = this.zone;
+    const newest = u32[wordOf(this.head) + Head.newest]!;
+    const length = newest === 0 ? keyLength : u32[wordOf(newest) + Entry.keyLength]!;
+    return this.count + Math.floor(slab.free / Slab.cost(Entry.BYTES + padded(valueLength) + length));
   }
 
   /** Repairs the table if a thread died inside the lock, and returns whether one did. Call it after each `enter`. */

@@ -8,6 +8,8 @@ import { SyncedHolds } from './sync/synced-holds.js';
 import type { Zone } from './zone.js';
 
 const tableName = (workers: number, isSynced: boolean): string => `holds ${workers}${isSynced ? ' sum' : ''}`;
+/** Bytes of a key where none is known. */
+const USUAL_KEY = 16;
 /** How often a zone without room for a key is looked at. Milliseconds. */
 const FULL_POLL = 25;
 /** Words of a record: how many are held, then how many by each worker. */
@@ -58,6 +60,13 @@ export class ZoneHolds implements Holds {
 
   get size(): number {
     return this.table.count;
+  }
+
+  get capacity(): number {
+    this.#enter();
+    const capacity = this.table.capacity(this.#bytes, USUAL_KEY);
+    this.zone.leave();
+    return capacity;
   }
 
   acquire(key: string, limit: number): Held {

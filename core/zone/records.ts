@@ -15,6 +15,8 @@ const EXPIRES = 0;
 const STAMP = 1;
 /** Between two changes of a record in one moment. Milliseconds. */
 const STEP = 2 ** -10;
+/** Bytes of a key where none is known. */
+const USUAL_KEY = 16;
 /** Expired records that a new one looks for at most. */
 const SWEEP = 2;
 
@@ -93,6 +95,13 @@ export class ZoneRecords<F extends string, S extends string = never> implements 
 
   get size(): number {
     return this.table.count;
+  }
+
+  get capacity(): number {
+    this.#enter();
+    const capacity = this.table.capacity(this.#strings.end, USUAL_KEY);
+    this.zone.leave();
+    return capacity;
   }
 
   get evicted(): number {

@@ -1,5 +1,6 @@
 /** Actions of the API on one cache. */
 import { ApiError } from '../../core/contract/control.js';
+import type { CacheStatus } from './cache-figures.js';
 import type { CacheZone } from './cache-zone.js';
 import { digest } from './entry-names.js';
 import { purgeKey } from './query-alias.js';
@@ -72,6 +73,31 @@ export function showZone({ name, path, size, entries, figures, isLoaded, kept }:
     member_bytes: (['MISS', 'EXPIRED', 'BYPASS'] as const).reduce((sum, status) => sum + figures.bytes(status), 0),
     kept: kept?.count ?? 0,
     kept_bytes: kept?.bytes ?? 0,
+  };
+}
+
+/** Figures of a cache with the names of NGINX Plus. */
+export function plusZone({ path, size, figures, isLoaded }: CacheZone): object {
+  const read = (status: CacheStatus): object => ({
+    responses: figures.since(status, 'requests'),
+    bytes: figures.since(status, 'bytes'),
+  });
+  const fetched = (status: CacheStatus): object => ({
+    ...read(status),
+    responses_written: figures.since(status, 'written'),
+    bytes_written: figures.since(status, 'writtenBytes'),
+  });
+  return {
+    size,
+    ...(path.max_size !== undefined && { max_size: path.max_size }),
+    cold: !isLoaded,
+    hit: read('HIT'),
+    stale: read('STALE'),
+    updating: read('UPDATING'),
+    revalidated: read('REVALIDATED'),
+    miss: fetched('MISS'),
+    expired: fetched('EXPIRED'),
+    bypass: fetched('BYPASS'),
   };
 }
 

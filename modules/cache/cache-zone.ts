@@ -340,19 +340,22 @@ export class CacheZone {
    * Stores a response: written aside, and renamed when it is whole.
    * @param since before the member was asked: what is purged after it is not stored
    * @param live others read it while it is written
+   * @returns bytes of the file; 0: it is not stored
    */
-  async write(name: string, since: Moment, head: Unstored, body: AsyncIterable<Buffer>, live?: LiveEntry): Promise<void> {
+  async write(name: string, since: Moment, head: Unstored, body: AsyncIterable<Buffer>, live?: LiveEntry): Promise<number> {
     const path = filePath(this.path, name);
     const file = `${name}.${randomName()}`;
     const entry = { ...head, generation: since.generation };
     const place = { path, aside: join(this.#folderAside(name), `.${file}`), file };
+    let written = 0;
     const isStored = await this.#writer.store(place, entry, body, live, {
       isWanted: () => !this.#wasPurged(name, entry, since) && this.#claim(name, since.turn),
-      add: (bytes) => this.add(name, bytes, head.date, since.turn),
+      add: (bytes) => this.add(name, (written = bytes), head.date, since.turn),
     });
-    if (!isStored) return;
+    if (!isStored) return 0;
     // In this order: a purge that comes now finds the file.
     if (this.#wasPurged(name, entry, since)) await this.remove(name);
+    return written;
   }
 
   /** Where a file is written that is to get a name. */

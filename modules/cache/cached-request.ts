@@ -395,7 +395,8 @@ export class CachedRequest implements CacheState {
     if (started === undefined) return;
     this.#isStoring = true;
     this.#freshUntil = started.validUntil;
-    this.storing = started.done.finally(() => {
+    this.storing = started.done.then((bytes) => {
+      if (bytes > 0 && this.status !== undefined) this.zone.figures.wrote(this.status, bytes);
       this.#isStoring = false;
       this.#release();
     });

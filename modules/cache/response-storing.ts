@@ -17,8 +17,8 @@ import { factsOf, tagsOf } from './stored-response.js';
 export interface Storing {
   /** Epoch milliseconds. */
   readonly validUntil: number;
-  /** Never rejects: errors are logged. */
-  readonly done: Promise<void>;
+  /** Bytes of the file; 0: it is not stored. Never rejects: errors are logged. */
+  readonly done: Promise<number>;
 }
 
 /**
@@ -69,6 +69,7 @@ export function storeResponse(
     .catch((error: unknown) => {
       const level = error instanceof MalformedBody ? 'info' : 'crit';
       log.write(level, `the response is not stored in cache "${zone.name}" (${systemErrorText(error)})`, request);
+      return 0;
     })
     .finally(() => file?.close());
   return { validUntil: entry.validUntil, done };

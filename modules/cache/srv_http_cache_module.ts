@@ -12,7 +12,7 @@ import { Tasks } from '../../core/contract/tasks.js';
 import { Zones } from '../../core/contract/zones.js';
 import { unprefixer } from '../../core/toolkit/exchange/prefix.js';
 import { CacheFigures } from './cache-figures.js';
-import { purge, showEntry, showZone, type PurgeParams, type ShownEntry, type ShownZone } from './cache-actions.js';
+import { purge, showEntry, plusZone, showZone, type PurgeParams, type ShownEntry, type ShownZone } from './cache-actions.js';
 import { CacheManager } from './cache-manager.js';
 import { CacheZone } from './cache-zone.js';
 import { isTrue } from './conditions.js';
@@ -163,6 +163,20 @@ export class HttpCache implements HttpModule {
   @action('cache.list')
   list(): ShownZone[] {
     return [...this.#users.keys()].toSorted().map((name) => showZone(this.#known(name)));
+  }
+
+  /** For the API of NGINX Plus. */
+  @action('cache.plus_zones')
+  plusZones(): Readonly<Record<string, object>> {
+    return Object.fromEntries([...this.#users.keys()].toSorted().map((name) => [name, plusZone(this.#known(name))]));
+  }
+
+  /** Begins the figures of {@link plusZones} again. @returns false if there is no such cache */
+  @action('cache.plus_reset')
+  plusReset({ zone }: { readonly zone: string }, { dryRun }: ActionContext): boolean {
+    if (!this.#users.has(zone)) return false;
+    if (!dryRun) this.#known(zone).figures.reset();
+    return true;
   }
 
   @action('cache.entry')

@@ -3,7 +3,11 @@ import type { ExplainNotes } from '../../core/contract/explain.js';
 import { DECLINED, type HttpHandlers, type HttpRequest, type LocationScope, type Result } from '../../core/contract/http.js';
 import { httpModule } from '../../core/contract/manifest.js';
 import { mainRequest, rejectionStatus, shownKey } from '../../core/toolkit/limits.js';
+import { action, type ActionContext } from '../../core/contract/control.js';
+import { LimitZones, type LimitFigures } from '../../core/toolkit/limit-zones.js';
+import { Metrics } from '../../core/contract/metrics.js';
 import { Log } from '../../core/contract/log.js';
+import { Tasks } from '../../core/contract/tasks.js';
 import { Zones } from '../../core/contract/zones.js';
 
 const directives = {
@@ -24,19 +28,40 @@ const directives = {
   variables: { limit_conn_status: (request) => limitConnStatus(mainRequest(request)) },
 })
 export class LimitConn {
+  readonly #zones: LimitZones;
+
   constructor(
     private readonly zones: Zones,
     private readonly log: Log,
-  ) {}
+    metrics: Metrics,
+    private readonly tasks: Tasks,
+  ) {
+    this.#zones = new LimitZones('conn', ['passed', 'rejected', 'rejected_dry_run'], metrics);
+  }
+
+  start(role: string): void {
+    if (role === 'master') this.#zones.measure(this.tasks);
+  }
 
   compile(scope: LocationScope<typeof directives>): HttpHandlers | undefined {
-    const limits = ConnectionLimits.of(scope, this.zones, this.log);
+    const limits = ConnectionLimits.of(scope, this.zones, this.#zones, this.log);
     if (limits === undefined) return undefined;
     const status = scope.conf.limit_conn_status;
     return {
       preaccess: (request) => check(request, limits, status),
       explain: { preaccess: (request, notes) => explain(request, limits, status, notes) },
     };
+  }
+
+  @action('limit_conn.zones')
+  figures(): Readonly<Record<string, LimitFigures>> {
+    return this.#zones.figures();
+  }
+
+  /** @returns false if there is no such zone */
+  @action('limit_conn.reset')
+  reset({ zone }: { readonly zone: string }, { dryRun }: ActionContext): boolean {
+    return this.#zones.reset(zone, dryRun);
   }
 }
 

@@ -14,9 +14,13 @@ import {
   rejectionStatus,
   type Rejection,
 } from '../../core/toolkit/limits.js';
+import { action, type ActionContext } from '../../core/contract/control.js';
+import { LIMIT_RESULTS, LimitZones, type LimitCounters, type LimitFigures } from '../../core/toolkit/limit-zones.js';
+import { Metrics } from '../../core/contract/metrics.js';
 import { Log, type LogLevel } from '../../core/contract/log.js';
 import type { ZoneSize } from '../../core/contract/args.js';
 import { ArgError, directive, type ArgType } from '../../core/contract/spec.js';
+import { Tasks } from '../../core/contract/tasks.js';
 import { Zones, type RecordFields, type Records } from '../../core/contract/zones.js';
 
 /** Requests, counted in thousandths as nginx does. */
@@ -92,6 +96,7 @@ interface Limit {
   readonly undelayed: number;
   /** Between nodes. */
   readonly isShared: boolean;
+  readonly counters: LimitCounters;
 }
 
 /** Result of a request at one limit. */
@@ -124,10 +129,20 @@ const STATUS = {};
   variables: { limit_req_status: (request) => mainRequest(request).get(STATUS) as string | undefined },
 })
 export class LimitReq {
+  readonly #zones: LimitZones;
+
   constructor(
     private readonly zones: Zones,
     private readonly log: Log,
-  ) {}
+    metrics: Metrics,
+    private readonly tasks: Tasks,
+  ) {
+    this.#zones = new LimitZones('req', LIMIT_RESULTS, metrics);
+  }
+
+  start(role: string): void {
+    if (role === 'master') this.#zones.measure(this.tasks);
+  }
 
   compile(scope: LocationScope<typeof directives>): HttpHandlers | undefined {
     const limits = this.#limits(scope);
@@ -153,7 +168,8 @@ export class LimitReq {
         const ttl = REMEMBERED + (burst / rate) * 1000;
         const records =
           sync === undefined ? this.zones.records<Field>(size, { fields: FIELDS, ttl }) : this.#shared(size, ttl, { rate, burst });
-        return { name, key, records, rate, burst, undelayed: nodelay ? Infinity : delay, isShared: sync !== undefined };
+        const counters = this.#zones.use(name, records, scope);
+        return { name, key, records, rate, burst, undelayed: nodelay ? Infinity : delay, isShared: sync !== undefined, counters };
       },
     );
   }
@@ -185,7 +201,22 @@ export class LimitReq {
       slowest = limit;
       excess = probe.excess;
     }
+    for (let at = last; at >= 0; at--) {
+      const limit = limits[at]!;
+      if (keys[at] !== '' && (delay === 0 || limit !== slowest)) limit.counters.passed.add();
+    }
     return delay > 0 ? this.#delay(request, plan, delay, slowest, excess) : this.#pass(request);
+  }
+
+  @action('limit_req.zones')
+  figures(): Readonly<Record<string, LimitFigures>> {
+    return this.#zones.figures();
+  }
+
+  /** @returns false if there is no such zone */
+  @action('limit_req.reset')
+  reset({ zone }: { readonly zone: string }, { dryRun }: ActionContext): boolean {
+    return this.#zones.reset(zone, dryRun);
   }
 
   /** Result of the request at this moment, without counting it. */
@@ -220,7 +251,8 @@ export class LimitReq {
     return DECLINED;
   }
 
-  #delay(request: HttpRequest, plan: Plan, delay: number, { name }: Limit, excess: number): Result {
+  #delay(request: HttpRequest, plan: Plan, delay: number, { name, counters }: Limit, excess: number): Result {
+    (plan.dryRun ? counters.delayed_dry_run : counters.delayed).add();
     this.log.write(plan.delayLevel, `delaying request${dryRunText(plan)}, excess: ${decimal(excess)}, by zone "${name}"`, request);
     mainRequest(request).set(STATUS, plan.dryRun ? 'DELAYED_DRY_RUN' : 'DELAYED');
     return plan.dryRun ? DECLINED : request.delay(delay);
@@ -228,6 +260,7 @@ export class LimitReq {
 
   #reject(request: HttpRequest, plan: Plan): Result {
     const { excess, limit } = plan.probe;
+    (plan.dryRun ? limit.counters.rejected_dry_run : limit.counters.rejected).add();
     this.log.write(plan.level, `limiting requests${dryRunText(plan)}, excess: ${decimal(excess)} by zone "${limit.name}"`, request);
     mainRequest(request).set(STATUS, plan.dryRun ? 'REJECTED_DRY_RUN' : 'REJECTED');
     return plan.dryRun ? DECLINED : plan.status;

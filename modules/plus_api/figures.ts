@@ -1,11 +1,19 @@
 import type { ServerStatus } from '../../core/contract/server-status.js';
 import type { ServerInfo } from '../../core/contract/server-info.js';
+import type { Metrics } from '../../core/contract/metrics.js';
+import { RESOLVER_REQUESTS, RESOLVER_RESPONSES } from '../../core/toolkit/resolver.js';
 import type { Statistics } from '../../core/contract/statistics.js';
 
 /** Zones are counted in pages of this size (bytes). */
 const PAGE = 4096;
 
 type Numbers = Readonly<Record<string, number>>;
+
+/** Lookups by kind, and their results by code. */
+interface ResolverFigures {
+  readonly requests: Numbers;
+  readonly responses: Numbers;
+}
 
 /** Figures that can be set to zero. */
 export const RESETTABLE = ['processes', 'connections', 'requests', 'ssl'] as const;
@@ -14,11 +22,13 @@ export type Resettable = (typeof RESETTABLE)[number];
 /** The figures of this server under the names that NGINX Plus gives them, counted from their last reset. */
 export class PlusFigures {
   readonly #zero = new Map<Resettable, Numbers>();
+  readonly #zeroOfResolvers = new Map<string, ResolverFigures>();
 
   constructor(
     private readonly statistics: Statistics,
     private readonly status: ServerStatus,
     private readonly info: ServerInfo,
+    private readonly metrics: Metrics,
   ) {}
 
   reset(what: Resettable): void {
@@ -65,6 +75,21 @@ export class PlusFigures {
     return Object.fromEntries(zones);
   }
 
+  get resolvers(): Readonly<Record<string, ResolverFigures>> {
+    const zones = Array.from(this.#resolverTotals(), ([zone, totals]) => {
+      const zero = this.#zeroOfResolvers.get(zone);
+      return [zone, { requests: since(totals.requests, zero?.requests), responses: since(totals.responses, zero?.responses) }] as const;
+    });
+    return Object.fromEntries(zones);
+  }
+
+  /** @returns false if there is no such zone */
+  resetResolver(zone: string, isDry: boolean): boolean {
+    const totals = this.#resolverTotals().get(zone);
+    if (totals !== undefined && !isDry) this.#zeroOfResolvers.set(zone, totals);
+    return totals !== undefined;
+  }
+
   get workers(): object[] {
     return Array.from(this.status.workers(), ({ index, place }) => {
       const { accepted, handled, requests, active, reading, writing } = this.statistics.ofWorker(place);
@@ -79,8 +104,19 @@ export class PlusFigures {
   }
 
   #since(what: Resettable): Numbers {
-    const zero = this.#zero.get(what) ?? {};
-    return Object.fromEntries(Object.entries(this.#totals(what)).map(([name, total]) => [name, total - (zero[name] ?? 0)]));
+    return since(this.#totals(what), this.#zero.get(what));
+  }
+
+  #resolverTotals(): Map<string, ResolverFigures> {
+    const zones = new Map<string, ResolverFigures>();
+    for (const { name, labels, value } of this.metrics.read()) {
+      const [group, part] = name === RESOLVER_REQUESTS ? (['requests', labels['kind']] as const) : (['responses', labels['code']] as const);
+      const { zone } = labels;
+      if ((name !== RESOLVER_REQUESTS && name !== RESOLVER_RESPONSES) || zone === undefined || part === undefined) continue;
+      const known = zones.get(zone) ?? { requests: {}, responses: {} };
+      zones.set(zone, { ...known, [group]: { ...known[group], [part]: Number(value) } });
+    }
+    return zones;
   }
 
   #totals(what: Resettable): Numbers {
@@ -96,4 +132,8 @@ export class PlusFigures {
         return { handshakes, handshakes_failed: handshakesFailed, session_reuses: sessionReuses };
     }
   }
+}
+
+function since(totals: Numbers, zero: Numbers = {}): Numbers {
+  return Object.fromEntries(Object.entries(totals).map(([name, total]) => [name, total - (zero[name] ?? 0)]));
 }

@@ -3,12 +3,15 @@ import { controlModule, coreModule } from '../../core/contract/manifest.js';
 import { ServerStatus } from '../../core/contract/server-status.js';
 import { DataPlane } from '../../core/contract/data-plane.js';
 import { ServerInfo } from '../../core/contract/server-info.js';
+import { Metrics } from '../../core/contract/metrics.js';
 import { Statistics } from '../../core/contract/statistics.js';
 import type { EngineName } from '../../core/contract/spec.js';
 import { readReply, writeReply, type Versioned } from '../../core/contract/versioned.js';
+import { CountedZones } from './counted-zones.js';
 import { plusError } from './errors.js';
 import { PlusFigures, RESETTABLE, type Resettable } from './figures.js';
 import { assertZone, Keyvals, ZONE } from './keyvals.js';
+import { doneReply, served, VERSIONS } from './served.js';
 import * as schemas from './schemas.js';
 import { select, selectEach } from './select.js';
 
@@ -19,26 +22,24 @@ const ENDPOINTS = ['nginx', 'processes', 'connections', 'slabs', 'http', 'stream
 const HTTP_ENDPOINTS = ['requests', 'server_zones', 'location_zones', 'caches', 'limit_conns', 'limit_reqs', 'keyvals', 'upstreams'];
 const STREAM_ENDPOINTS = ['server_zones', 'limit_conns', 'keyvals', 'upstreams'];
 
-/** All are served in the form of the last one, which has what those before it have. */
-const VERSIONS: readonly number[] = [1, 2, 3, 4, 5, 6, 7, 8, 9];
-
-/** As `route`, below the number of each version. */
-const served: typeof route = (verb, path, schemas) => (target, method, descriptor) => {
-  for (const version of VERSIONS) route(verb, `/${version}${path}`, schemas)(target, method, descriptor);
-};
-
 /** The API of NGINX Plus, for its clients (docs/plus-api.md). This half has the figures of the data plane. */
 @coreModule({ name: NAME, api: 1, plane: 'data' })
 export class PlusData {
   readonly #figures: PlusFigures;
 
-  constructor(statistics: Statistics, status: ServerStatus, info: ServerInfo) {
-    this.#figures = new PlusFigures(statistics, status, info);
+  constructor(statistics: Statistics, status: ServerStatus, info: ServerInfo, metrics: Metrics) {
+    this.#figures = new PlusFigures(statistics, status, info, metrics);
   }
 
   @action('plus.read')
-  read({ what }: { readonly what: keyof PlusFigures }): unknown {
+  read({ what }: { readonly what: Read }): unknown {
     return this.#figures[what];
+  }
+
+  /** @returns false if there is no such zone */
+  @action('plus.reset_resolver')
+  resetResolver({ zone }: { readonly zone: string }, { dryRun }: ActionContext): boolean {
+    return this.#figures.resetResolver(zone, dryRun);
   }
 
   @action('plus.reset')
@@ -47,6 +48,8 @@ export class PlusData {
   }
 }
 
+/** Figures that have no parameters. */
+type Read = Exclude<keyof PlusFigures, 'reset' | 'resetResolver'>;
 type ZoneKind = 'server' | 'location' | 'stream server';
 type ReadCall = Call<typeof schemas.read>;
 type Upstream = Readonly<Record<string, unknown>> & { readonly name: string };
@@ -56,10 +59,11 @@ type Upstream = Readonly<Record<string, unknown>> & { readonly name: string };
  * that srv does not have are present and empty.
  */
 @controlModule({ name: NAME, api: 1, key: 'plus', dataModule: NAME, root: '' })
-export class PlusApi {
+export class PlusApi extends CountedZones {
   readonly #keyvals: Keyvals;
 
-  constructor(private readonly dataPlane: DataPlane) {
+  constructor(protected readonly dataPlane: DataPlane) {
+    super();
     this.#keyvals = new Keyvals(dataPlane);
   }
 
@@ -150,11 +154,6 @@ export class PlusApi {
     return { status: 200, body: select(found, call.query.fields) };
   }
 
-  @served('GET', '/resolvers', schemas.read)
-  resolvers(call: ReadCall): Reply {
-    return none(call);
-  }
-
   @served('GET', '/http/server_zones', schemas.read)
   serverZones(call: ReadCall): Promise<Reply> {
     return this.#zones('server', call);
@@ -183,21 +182,6 @@ export class PlusApi {
   @served('DELETE', '/http/location_zones/:zone', schemas.reset)
   resetLocationZone(call: Call): Promise<Reply> {
     return this.#resetZone('location', call);
-  }
-
-  @served('GET', '/http/caches', schemas.read)
-  caches(call: ReadCall): Reply {
-    return none(call);
-  }
-
-  @served('GET', '/http/limit_conns', schemas.read)
-  limitConns(call: ReadCall): Reply {
-    return none(call);
-  }
-
-  @served('GET', '/http/limit_reqs', schemas.read)
-  limitReqs(call: ReadCall): Reply {
-    return none(call);
   }
 
   @served('GET', '/http/upstreams', schemas.listUpstreams)
@@ -263,11 +247,6 @@ export class PlusApi {
     if (!(zone in (await this.#zoneFigures('stream server', call)))) throw zoneNotFound('stream server', zone);
     await this.dataPlane.call('vts.reset', { group: 'stream_servers', name: zone }, call);
     return doneReply(call, []);
-  }
-
-  @served('GET', '/stream/limit_conns', schemas.read)
-  streamLimitConns(call: ReadCall): Reply {
-    return none(call);
   }
 
   @served('GET', '/stream/keyvals', schemas.read)
@@ -366,7 +345,7 @@ export class PlusApi {
     return { status: 200, body: select(shown, query.fields) };
   }
 
-  async #figures(what: keyof PlusFigures, { query, ...call }: ReadCall): Promise<Reply> {
+  async #figures(what: Read, { query, ...call }: ReadCall): Promise<Reply> {
     return { status: 200, body: select(await this.dataPlane.call<object>('plus.read', { what }, call), query.fields) };
   }
 
@@ -423,8 +402,4 @@ function zoneNotFound(kind: ZoneKind, zone: string): ApiError {
 /** Something of which there is nothing in srv, by name. */
 function none({ query }: ReadCall): Reply {
   return { status: 200, body: query.fields === '' ? [] : {} };
-}
-
-function doneReply({ dryRun }: ActionContext, diff: readonly string[]): Reply {
-  return dryRun ? dryRunReply(diff) : { status: 204 };
 }

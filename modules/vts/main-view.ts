@@ -1,3 +1,4 @@
+import { LIMIT_METRICS } from '../../core/toolkit/limit-zones.js';
 import type { Metrics, MetricValue } from '../../core/contract/metrics.js';
 import type { ServerStatus } from '../../core/contract/server-status.js';
 import type { Statistics } from '../../core/contract/statistics.js';
@@ -44,7 +45,7 @@ export function mainView({ statistics, status, metrics }: Services, { groups, sa
     tls: { handshakes, handshakes_failed: handshakesFailed, session_reuses: sessionReuses },
     workers: Array.from(status.workers(), ({ index, place }) => ({ worker: index, ...statistics.ofWorker(place) })),
     caches: zonesOf(values, 'srv_cache_requests_total', 'status'),
-    limits: zonesOf(values, 'srv_limit_requests_total', 'result'),
+    limits: limitsOf(values),
     groups,
     slow,
     failing,
@@ -60,6 +61,26 @@ function zonesOf(values: readonly MetricValue[], name: string, label: string): Z
     if (metric.name !== name || metric.kind !== 'counter' || zone === undefined || part === undefined) continue;
     const found = (zones[zone] ??= {});
     found[part] = (found[part] ?? 0) + metric.value;
+  }
+  return zones;
+}
+
+/** Fill of the zones of limits, with what became of requests: nothing yet is zero. */
+function limitsOf(values: readonly MetricValue[]): Zones {
+  const results = zonesOf(values, LIMIT_METRICS.requests, 'result');
+  const { entries, capacity, evicted } = LIMIT_METRICS;
+  const fields = new Map<string, string>([
+    [entries, 'entries'],
+    [capacity, 'capacity'],
+    [evicted, 'evicted'],
+  ]);
+  const zones: Record<string, Record<string, number>> = {};
+  for (const metric of values) {
+    const field = fields.get(metric.name);
+    if (field === undefined || metric.kind === 'histogram') continue;
+    const { zone = '', limit = '' } = metric.labels;
+    const none = limit === 'req' ? { passed: 0, delayed: 0, rejected: 0 } : { passed: 0, rejected: 0 };
+    (zones[zone] ??= { ...none, ...results[zone] })[field] = metric.value;
   }
   return zones;
 }

@@ -10,6 +10,7 @@ import { template } from '../../core/contract/args.js';
 import type { BlockScope } from '../../core/contract/scope.js';
 import { directive, type ArgContext } from '../../core/contract/spec.js';
 import { importsOf, sourceFiles } from '../docs/source-files.js';
+import { fakeMetrics } from '../../testing/metrics.js';
 
 /** A connection of `stream`. */
 interface Session {
@@ -47,7 +48,7 @@ test('a scope of another engine has values made of its own requests, and inherit
   });
   const [stream] = ConfigTree.fromData(parsed).root.named('stream');
   const [server] = stream?.block?.named('server') ?? [];
-  const recorder = new UnitRecorder({ read: () => Buffer.alloc(0) }, { write: none, enabled: () => false });
+  const recorder = new UnitRecorder({ read: () => Buffer.alloc(0) }, { write: none, enabled: () => false }, fakeMetrics());
   const reader = new ScopedReader<'stream' | 'server', Session>(0, directives, contextOf(variables), recorder);
   const outer = new ScopeNode('stream', 'stream', stream, stream?.block, undefined);
   const inner = new ScopeNode('server', 'server', server, server?.block, outer);

@@ -22,14 +22,21 @@ const shared = sharedNode({
   controlMain: LOAD,
   control: 'server { listen 127.0.0.1:%%PORT_api%%; server_name nginx-plus-api; location /api { dyn_module_api; } }',
   http: `
+    limit_req_zone $arg_key zone=rate:64k rate=1r/m;
+    limit_conn_zone $arg_key zone=conns:64k;
+    proxy_cache_path cache keys_zone=kept:64k max_size=1m;
+    server { listen 127.0.0.1:%%PORT_behind%%; location / { add_header Cache-Control max-age=60; return 200 "kept text"; } }
     upstream demo { zone demo 256k; server 127.0.0.1:1; }
     upstream hashed { zone hashed 64k; hash $uri; server 127.0.0.1:2 max_conns=7; }
     upstream static { server 127.0.0.1:3; }
     upstream updated { zone updated 64k; }
     server { listen 127.0.0.1:%%PORT_tls%% ssl; server_name tls.example; ssl_certificate tls.pem; ssl_certificate_key tls.key; return 200; }`,
-  stream: 'upstream db { zone db 64k; server 127.0.0.1:1; } server { listen 127.0.0.1:%%PORT_stream%%; status_zone said; return hello; }',
+  stream:
+    'limit_conn_zone $remote_addr zone=sessions:64k; upstream db { zone db 64k; server 127.0.0.1:1; } server { listen 127.0.0.1:%%PORT_stream%%; status_zone said; limit_conn sessions 9; return hello; }',
   server:
-    'status_zone web; location / { status_zone hello; return 200 hello; } location /missing { status_zone other; return 404; } location /updated { proxy_pass http://updated; }',
+    'status_zone web; location / { status_zone hello; return 200 hello; } location /missing { status_zone other; return 404; } location /updated { proxy_pass http://updated; }' +
+    'location /limited { limit_req zone=rate; limit_conn conns 1; stub_status; } location /cached { proxy_cache kept; proxy_pass http://127.0.0.1:%%PORT_behind%%; }' +
+    'location /named { resolver 127.0.0.1:1 status_zone=dns ipv6=off; resolver_timeout 100ms; proxy_pass http://$arg_host; }',
   files: { 'conf/tls.pem': tls.cert, 'conf/tls.key': tls.key },
 });
 
@@ -252,4 +259,39 @@ test.serial('every version is served, with the upstreams of stream', async (t) =
   t.like(await call('DELETE', `${servers}/1`), { status: 200, body: [{ id: 0 }] });
   t.like(await call('GET', '/8/stream/upstreams/demo'), { status: 404 });
   t.is((await call('DELETE', '/8/stream/upstreams/db')).status, 204);
+});
+
+test.serial('limits, caches and resolvers count for their zones, from the last reset on', async (t) => {
+  const node = await shared();
+  const client = new PlusClient(node.srv.port('api'));
+  type Cache = { readonly miss: { readonly responses_written: number; readonly bytes_written: number } };
+  const cache = (): Promise<Cache> => client.get<Cache>('http/caches/kept');
+  const reset = async (path: string): Promise<number> => (await send(node.srv.port('api'), 'DELETE', `/api/9/${path}`, '')).status;
+  for (const path of ['/limited?key=a', '/limited?key=a', '/limited?key=b', '/cached', '/named?host=none.example']) await node.web(path);
+  t.is(await reply(node.srv.port('stream')), 'hello');
+  t.deepEqual(await client.get('http/limit_reqs'), {
+    rate: { passed: 2, delayed: 0, rejected: 1, delayed_dry_run: 0, rejected_dry_run: 0 },
+  });
+  t.deepEqual(await client.get('http/limit_conns/conns'), { passed: 2, rejected: 0, rejected_dry_run: 0 });
+  t.like(await client.get('stream/limit_conns/sessions'), { rejected: 0 });
+  await waitFor('the stored response', async () => (await cache()).miss.responses_written === 1);
+  await node.web('/cached');
+  const cached = await cache();
+  t.like(cached, { cold: false, max_size: 1_048_576, hit: { responses: 1, bytes: 9 } });
+  t.like(cached.miss, { responses: 1, bytes: 9, responses_written: 1 });
+  t.true(cached.miss.bytes_written > 9);
+  t.like(await client.get('resolvers/dns'), { requests: { name: 1, srv: 0 }, responses: { noerror: 0, timedout: 1 } });
+  for (const path of [
+    'http/limit_reqs/rate',
+    'http/limit_conns/conns',
+    'stream/limit_conns/sessions',
+    'http/caches/kept',
+    'resolvers/dns',
+  ]) {
+    t.is(await reset(path), 204, path);
+    t.is(await reset(`${path}-other`), 404, path);
+  }
+  t.like(await client.get('http/limit_reqs/rate'), { passed: 0, rejected: 0 });
+  t.like(await client.get('resolvers/dns'), { requests: { name: 0 } });
+  t.like(await client.get('http/caches/kept'), { hit: { responses: 0, bytes: 0 } });
 });

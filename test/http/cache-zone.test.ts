@@ -121,7 +121,7 @@ test('fetches that have begun before a purge store nothing, however many they ar
   zone.loaded();
   const NAME = nameOf(0);
   const moment = zone.beginFetch();
-  const write = (since = zone.beginFetch()): Promise<void> =>
+  const write = (since = zone.beginFetch()): Promise<number> =>
     zone.write(NAME, since, { ...HEAD, key: 'k0', date: Date.now(), head: 'h' }, Readable.from([Buffer.from('x')]));
   await zone.purge(NAME);
   for (let fetch = 0; fetch < 3; fetch++) {
@@ -140,7 +140,7 @@ test('of two fetches the later one is stored, whichever response is whole first,
   zone.loaded();
   const other = createZone(zone.path, zones, new FakeLog());
   const [NAME, length] = [nameOf(0), 'HTTP/1.1 200 \r\n\r\n'.length];
-  const write = (one: CacheZone, since: Moment, body: AsyncIterable<Buffer>): Promise<void> =>
+  const write = (one: CacheZone, since: Moment, body: AsyncIterable<Buffer>): Promise<number> =>
     one.write(NAME, since, { ...HEAD, key: 'k0', date: Date.now(), head: 'h'.repeat(length) }, body);
   const now = async (): Promise<number | undefined> => {
     const file = await zone.open(NAME, 'k0');
@@ -371,7 +371,7 @@ test('small responses are kept in memory of all workers, and never longer than i
   const [first, second] = [unit(t, { memory: 1_048_576 }, NO_PURGES, zones), unit(t, { memory: 1_048_576 }, NO_PURGES, zones)];
   const NAME = nameOf(1);
   first.zone.loaded();
-  const write = (body: string): Promise<void> =>
+  const write = (body: string): Promise<number> =>
     first.zone.write(NAME, first.zone.beginFetch(), { ...HEAD, key: 'k', date: 1, head: 'h' }, Readable.from([Buffer.from(body)]));
   const kept = (zone: CacheZone): string | undefined => {
     const file = zone.openKept(NAME, 'k', 1);

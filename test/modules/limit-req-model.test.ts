@@ -3,8 +3,10 @@ import * as fc from 'fast-check';
 import { LimitReq } from '../../modules/limit/srv_http_limit_req_module.js';
 import { DECLINED, DONE } from '../../core/contract/http.js';
 import type { Log } from '../../core/contract/log.js';
+import { fakeMetrics } from '../../testing/metrics.js';
 import { fakeRequest } from '../../testing/request.js';
 import { fakeScope } from '../../testing/scope.js';
+import { FakeTasks } from '../../testing/tasks.js';
 import { FakeZones } from '../../testing/zones.js';
 
 interface Setting {
@@ -21,7 +23,7 @@ function real({ rate, burst, delay }: Setting, times: readonly number[]): number
     limit_req_zone: [{ key: { constant: 'k', of: () => 'k' }, zone: { name: 'z', size: 65536 }, rate, sync: undefined }],
     limit_req: [{ zone: 'z', burst: burst * 1000, delay: delay * 1000, nodelay: false }],
   });
-  const check = new LimitReq(zones, log).compile(scope)?.preaccess;
+  const check = new LimitReq(zones, log, fakeMetrics(), new FakeTasks()).compile(scope)?.preaccess;
   return times.map((now) => {
     zones.now = now;
     const request = Object.assign(fakeRequest(), { startTime: now });

@@ -20,6 +20,7 @@ interface Statistics {
   readonly upstreams: Readonly<Record<string, Figures & { readonly servers: Readonly<Record<string, Figures>> }>>;
   readonly filters: Readonly<Record<string, { readonly keys: Readonly<Record<string, Figures>> }>>;
   readonly sample: number;
+  readonly limits: Readonly<Record<string, Readonly<Record<string, number>>>>;
   readonly groups: { readonly groups: number; readonly rejected: number };
 }
 interface Figures {
@@ -46,6 +47,8 @@ const node = shared(async (scope): Promise<Node> => {
     http: `
       vhost_traffic_status_zone;
       vts_filter_max_node 3;
+      limit_req_zone $arg_key zone=rate:64k rate=1r/m;
+      limit_conn_zone $arg_key zone=conns:64k;
       upstream demo { zone demo 64k; server 127.0.0.1:1 max_fails=0; server 127.0.0.1:${backend.port} max_fails=0; }
       server { listen 127.0.0.1:%%PORT_off%%; server_name off.example; vts off; location / { return 200; } }
       server { listen 127.0.0.1:%%PORT_zone%%; server_name b.example; status_zone named; location / { return 200; } }`,
@@ -53,6 +56,9 @@ const node = shared(async (scope): Promise<Node> => {
       server_name a.example;
       location / { proxy_pass http://demo; }
       location /counted { status_zone place; return 200 abc; }
+      location /rate { limit_req zone=rate; limit_conn conns 5; stub_status; }
+      location /burst { limit_req zone=rate burst=1 nodelay; stub_status; }
+      location /dry { limit_req zone=rate; limit_req_dry_run on; stub_status; }
       location /keys { vts_filter_by_set_key $arg_key kind; return 200; }`,
   });
 });
@@ -175,4 +181,24 @@ test.serial('figures survive a reload; what is removed is read once more', async
   const { servers } = await statistics();
   t.is(servers['a.example']!.requests, before['a.example']!.requests);
   await waitFor('the removal', async () => (await statistics()).servers['named'] === undefined);
+});
+
+test.serial('zones of limits: keys, room, and what became of requests', async (t) => {
+  const { srv } = await node();
+  await waitFor('the figures', async () => (await statistics()).limits['rate']?.['capacity'] !== undefined);
+  const before = (await statistics()).limits;
+  t.like(before['rate'], { entries: 0, passed: 0, delayed: 0, rejected: 0, evicted: 0 });
+  const room = before['rate']!['capacity']!;
+  t.true(room > 100 && room < 1000, String(room));
+  for (const path of ['/rate?key=a', '/rate?key=a', '/rate?key=b', '/rate?key=', '/burst?key=a', '/dry?key=a'])
+    await get(srv.port('web'), path);
+  await waitFor('the keys', async () => (await statistics()).limits['rate']?.['entries'] === 2);
+  const { limits } = await statistics();
+  t.like(limits['rate'], { entries: 2, passed: 3, delayed: 0, rejected: 1, rejected_dry_run: 1 });
+  t.like(limits['conns'], { entries: 0, passed: 2, rejected: 0 });
+  for (let key = 0; key < 1000; key++) await get(srv.port('web'), `/burst?key=key-${key}`);
+  await waitFor('a full zone', async () => (await statistics()).limits['rate']!['evicted']! > 0);
+  const { rate } = (await statistics()).limits;
+  t.true(Math.abs(rate!['entries']! - room) < room / 4, `${rate!['entries']} of ${room}`);
+  t.true(rate!['entries']! / rate!['capacity']! > 0.9, 'the zone is full');
 });

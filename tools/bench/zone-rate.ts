@@ -4,8 +4,10 @@ import { DECLINED, type HttpHandlers } from '../../core/contract/http.js';
 import type { Log } from '../../core/contract/log.js';
 import type { RecordOptions, Records, Zones } from '../../core/contract/zones.js';
 import { LimitReq } from '../../modules/limit/srv_http_limit_req_module.js';
+import { fakeMetrics } from '../../testing/metrics.js';
 import { fakeRequest } from '../../testing/request.js';
 import { fakeScope } from '../../testing/scope.js';
+import { FakeTasks } from '../../testing/tasks.js';
 import { FakeZones } from '../../testing/zones.js';
 
 const RATE = 1000;
@@ -28,7 +30,7 @@ class Limited {
       limit_req_zone: [{ key: { constant: 'k', of: () => 'k' }, zone: { name: 'rate', size: 65_536 }, rate: RATE * 1000, sync }],
       limit_req: [{ zone: 'rate', burst: BURST * 1000, delay: 0, nodelay: true }],
     });
-    this.#check = new LimitReq(zones, silent).compile(scope)?.preaccess;
+    this.#check = new LimitReq(zones, silent, fakeMetrics(), new FakeTasks()).compile(scope)?.preaccess;
   }
 
   request(startTime: number): void {

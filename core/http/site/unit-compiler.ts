@@ -69,7 +69,7 @@ export class UnitCompiler {
     private readonly explains: boolean,
   ) {
     this.#contexts = new SharedByContent((settings) => serverTls(settings, explains));
-    this.#resolvers = new SharedResolvers(recorder.log);
+    this.#resolvers = new SharedResolvers(recorder.log, recorder.metrics);
     this.#modules = Array.from(modules, ({ declaration, instance, resourceLimits }, at) => ({
       declaration,
       instance,

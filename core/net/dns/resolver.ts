@@ -1,5 +1,6 @@
 import { AddressSearch } from './address-search.js';
 import type { Log } from '../../contract/log.js';
+import type { MetricKinds } from '../../contract/metrics.js';
 import type { NameServer } from '../../toolkit/resolver.js';
 import { addressResolution, serviceResolution } from './found-resolution.js';
 import { Inquiries } from './inquiries.js';
@@ -7,6 +8,7 @@ import { RecordType } from './records.js';
 import { NameServers } from './name-servers.js';
 import { NameTable } from './name-table.js';
 import { RecordSearch, type Found } from './record-search.js';
+import { ResolverFigures } from './resolver-figures.js';
 import {
   NameResolver,
   type AddressFamily,
@@ -28,6 +30,8 @@ export interface ResolverOptions {
   readonly timeout?: number;
   /** Milliseconds that addresses of one family wait for those of the other. */
   readonly patience?: number;
+  /** Name of its figures (`status_zone`); undefined: it has none. */
+  readonly statusZone?: string | undefined;
   /** Names that are remembered. */
   readonly names?: number;
   /** Monotonic milliseconds: steps of the clock have no effect. */
@@ -53,10 +57,13 @@ export class Resolver extends NameResolver {
   readonly #timeout: number;
   readonly #patience: number;
   readonly #now: () => number;
+  readonly #figures: ResolverFigures | undefined;
 
-  /** @param log gets the names of servers that cannot be found */
-  constructor(options: ResolverOptions, log?: Pick<Log, 'write'>) {
+  /** @param log gets the names of servers that cannot be found @param metrics where the figures of a `statusZone` are */
+  constructor(options: ResolverOptions, log?: Pick<Log, 'write'>, metrics?: Pick<MetricKinds, 'counter'>) {
     super();
+    const { statusZone } = options;
+    this.#figures = statusZone === undefined || metrics === undefined ? undefined : new ResolverFigures(metrics, statusZone);
     const {
       servers,
       ipv4 = true,
@@ -95,17 +102,23 @@ export class Resolver extends NameResolver {
     this.#inquiries.close();
   }
 
-  #findAddresses(name: string): Promise<Resolution<AddressRecord>> {
+  async #findAddresses(name: string): Promise<Resolution<AddressRecord>> {
+    this.#figures?.asked('name');
     const begins = this.#families.map((family) => this.#searchFor(name, TYPES[family]));
-    return new Promise((resolve) => {
-      const end = (found: readonly (Found | undefined)[]): void => resolve(addressResolution(name, this.#families, found, this.#valid));
-      void new AddressSearch(begins, this.#patience, end);
-    });
+    const found = await new Promise<readonly (Found | undefined)[]>((resolve) => void new AddressSearch(begins, this.#patience, resolve));
+    return this.#ended(addressResolution(name, this.#families, found, this.#valid));
   }
 
-  #findServices(name: string): Promise<Resolution<ServiceRecord>> {
+  async #findServices(name: string): Promise<Resolution<ServiceRecord>> {
+    this.#figures?.asked('srv');
     const begin = this.#searchFor(name, RecordType.SRV);
-    return new Promise((resolve) => void begin((found) => resolve(serviceResolution(name, found, this.#valid))));
+    const found = await new Promise<Found>((resolve) => void begin(resolve));
+    return this.#ended(serviceResolution(name, found, this.#valid));
+  }
+
+  #ended<R>(resolution: Resolution<R>): Resolution<R> {
+    this.#figures?.ended(resolution.error);
+    return resolution;
   }
 
   #searchFor(name: string, type: RecordType): (onEnd: (found: Found) => void) => RecordSearch {

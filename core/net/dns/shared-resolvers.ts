@@ -3,6 +3,7 @@ import { resolverSettings, type ResolverLine } from '../../toolkit/resolver.js';
 import { ArgError } from '../../contract/spec.js';
 import type { Directive } from '../../contract/tree.js';
 import type { Log } from '../../contract/log.js';
+import type { MetricKinds } from '../../contract/metrics.js';
 import { SharedByContent } from '../shared-by-content.js';
 import type { NameResolver } from './resolution.js';
 import { Resolver, type ResolverOptions } from './resolver.js';
@@ -18,9 +19,9 @@ export interface ResolverConf {
 export class SharedResolvers {
   readonly #resolvers: SharedByContent<ResolverOptions, NameResolver>;
 
-  /** @param log gets the names of name servers that cannot be found */
-  constructor(log: Pick<Log, 'write'>) {
-    this.#resolvers = new SharedByContent((options) => new Resolver(options, log));
+  /** @param log gets the names of name servers that cannot be found @param metrics where lookups with a `status_zone` are counted */
+  constructor(log: Pick<Log, 'write'>, metrics: Pick<MetricKinds, 'counter'>) {
+    this.#resolvers = new SharedByContent((options) => new Resolver(options, log, metrics));
   }
 
   /**
@@ -30,8 +31,8 @@ export class SharedResolvers {
   of({ resolver, resolver_timeout: timeout }: ResolverConf, line: Directive | undefined): NameResolver | undefined {
     if (resolver === undefined) return undefined;
     try {
-      const { servers, ipv4, ipv6, valid } = resolverSettings(resolver);
-      return this.#resolvers.of({ servers, ipv4, ipv6, valid, timeout });
+      const { servers, ipv4, ipv6, valid, statusZone } = resolverSettings(resolver);
+      return this.#resolvers.of({ servers, ipv4, ipv6, valid, statusZone, timeout });
     } catch (error) {
       throw error instanceof ArgError && line !== undefined ? errorAt(line, error.message, undefined, error.hint) : error;
     }

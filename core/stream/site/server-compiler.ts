@@ -44,7 +44,7 @@ export class ServerCompiler {
     checks: boolean,
   ) {
     this.#contexts = new SharedByContent((settings) => serverTls(settings, checks));
-    this.#resolvers = new SharedResolvers(recorder.log);
+    this.#resolvers = new SharedResolvers(recorder.log, recorder.metrics);
     this.#modules = modules.map((module, at) => ({
       module,
       reader: new ScopedReader(at + 1, module.declaration.manifest.directives ?? {}, args, recorder, module.resourceLimits),

@@ -144,8 +144,8 @@ export class Discovery implements Watching {
   #sourceOf(choice: ResolverChoice): Source {
     const known = this.#sources.get(choice.key);
     if (known !== undefined) return known;
-    const { servers, ipv4, ipv6, valid } = choice.settings;
-    const resolver = this.options.resolver({ servers, ipv4, ipv6, valid, timeout: choice.timeout });
+    const { servers, ipv4, ipv6, valid, statusZone } = choice.settings;
+    const resolver = this.options.resolver({ servers, ipv4, ipv6, valid, statusZone, timeout: choice.timeout });
     const source = { resolver, choice, turns: new LookupTurns(MOST_LOOKUPS), names: new Map(), services: new Map(), uses: 0 };
     this.#sources.set(choice.key, source);
     return source;
