@@ -44,5 +44,5 @@ export interface ApiResponse {
   readonly type: string | undefined;
   readonly body: string;
   /** In the place of a body. */
-  readonly stream?: AsyncIterable<string>;
+  readonly stream?: AsyncIterable<Uint8Array | string>;
 }

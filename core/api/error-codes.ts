@@ -163,7 +163,11 @@ export const ERROR_CODES = {
     meaning: 'The request did not arrive in time.',
     remedy: 'Send the whole request without a pause (`client_header_timeout`, `client_body_timeout`).',
   },
-  ProfileRunning: { status: 409, meaning: 'The worker is being profiled already.', remedy: 'Wait until the other profile is complete.' },
+  ProfileRunning: {
+    status: 409,
+    meaning: 'The worker is being profiled already, or a heap snapshot is being made or read.',
+    remedy: 'Wait until the other one is complete.',
+  },
   EntryExists: { status: 409, meaning: 'The entry already exists.', remedy: 'Change the existing entry, which `details` names.' },
   LocationStatic: {
     status: 409,

@@ -189,8 +189,8 @@ export interface Reply {
   readonly status: number;
   readonly body?: unknown;
   readonly type?: string;
-  /** In the place of a body: pieces of text that are asked for as fast as the client takes them. Not begun for HEAD. */
-  readonly stream?: AsyncIterable<string>;
+  /** In the place of a body: pieces of text or bytes that are asked for as fast as the client takes them. Not begun for HEAD. */
+  readonly stream?: AsyncIterable<Uint8Array | string>;
   readonly headers?: Readonly<Record<string, string>>;
   /** Goes out as `ETag`; the caller may send it back as `If-Match`. */
   readonly version?: string;

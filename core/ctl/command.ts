@@ -72,6 +72,8 @@ export interface Command {
   readonly redraws?: true;
   /** The name of the file that the response is stored in, readable by its owner alone; it must not exist. Instead of {@link show}. */
   readonly file?: (args: Arguments) => string;
+  /** The effect of the call, which is confirmed first unless there is `--yes`. */
+  readonly confirm?: (args: Arguments) => string;
   /** One event of it for people: lines. Absent: time, type and facts. @param data JSON */
   readonly line?: (data: string) => readonly string[];
 }

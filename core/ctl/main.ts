@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import { ApiClient, type SentRequest } from './api-client.js';
 import { parseArguments, type ParsedArguments } from './arguments.js';
 import type { CommandCall, Command } from './command.js';
@@ -8,8 +7,10 @@ import { diffLines } from './diff.js';
 import { eventLines, followEvents } from './events.js';
 import { EXIT, CommandFailure, responseFailure, usageFailure } from './failure.js';
 import { helpText } from './help.js';
+import { confirm } from './confirmation.js';
 import { readSettings, readText } from './settings.js';
 import { runTop, type Terminal } from './top/run-top.js';
+import { storeResponse } from './stored-response.js';
 import { bodyOf, wholeBody } from './whole-body.js';
 
 /** Surroundings of a run. */
@@ -72,6 +73,11 @@ async function call(command: Command, args: ParsedArguments, surroundings: Comma
     await runTop(client, args, surroundings);
     return EXIT.done;
   }
+  if (command.confirm !== undefined && !args.flag('yes')) await confirm(command.confirm(args), surroundings);
+  if (command.file !== undefined) {
+    print([await storeResponse(client, request, command.file(args))]);
+    return EXIT.done;
+  }
   if (command.follows) {
     const count = args.optional('count');
     if (count !== undefined && !/^[1-9]\d{0,8}$/.test(count)) throw usageFailure('--count must be a number');
@@ -85,26 +91,12 @@ async function call(command: Command, args: ParsedArguments, surroundings: Comma
     print([String(response.headers['etag'] ?? '')]);
     return EXIT.done;
   }
-  if (command.file !== undefined) {
-    print([storeResponse(command.file(args), response.body)]);
-    return EXIT.done;
-  }
   const body = args.optional('limit') === undefined ? await wholeBody(client, response) : bodyOf(response);
   const difference = command.showsDiff || args.flag('dry-run') ? (body as { diff?: readonly string[] } | undefined)?.diff : undefined;
   if (isJson) print(body === undefined ? [] : [typeof body === 'string' ? body.replace(/\n$/, '') : JSON.stringify(body, undefined, 2)]);
   else if (difference !== undefined) print(diffLines(difference, surroundings.color));
   else print(command.show(body, args));
   return args.flag('exit-code') && (difference?.length ?? 0) > 0 ? EXIT.different : EXIT.done;
-}
-
-/** @returns a line about it @throws Failure if the file exists, or cannot be written */
-function storeResponse(file: string, body: string): string {
-  try {
-    writeFileSync(file, body, { mode: 0o600, flag: 'wx' });
-  } catch (error) {
-    throw new CommandFailure(EXIT.usage, `cannot write ${file}: ${(error as Error).message}`);
-  }
-  return `${file}  ${Buffer.byteLength(body)} bytes`;
 }
 
 function requestOf({ method, path, query = {}, body }: CommandCall, args: ParsedArguments): SentRequest {

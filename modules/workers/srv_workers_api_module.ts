@@ -2,6 +2,7 @@ import { DATA_PLANE_ERRORS, route, type Call, type Reply } from '../../core/cont
 import { DataPlane } from '../../core/contract/data-plane.js';
 import { controlModule } from '../../core/contract/manifest.js';
 import { Type } from '../../core/contract/schema.js';
+import type { StoredHeap } from './heap-snapshots.js';
 import type { WorkersView } from './workers-view.js';
 
 const milliseconds = Type.Number({ minimum: 0, description: 'Milliseconds.' });
@@ -69,6 +70,13 @@ const profile = {
   errors: [...DATA_PLANE_ERRORS, 'WorkerNotFound', 'ProfileRunning', 'WorkerUnavailable'],
 } as const;
 
+const heap = {
+  summary: 'Make a snapshot of the heap of a worker, which serves nothing meanwhile',
+  scope: 'profile',
+  responses: { 200: Type.Unsafe<unknown>({ type: 'object', title: 'HeapSnapshot', additionalProperties: true }) },
+  errors: [...DATA_PLANE_ERRORS, 'WorkerNotFound', 'ProfileRunning', 'WorkerUnavailable'],
+} as const;
+
 /** The worker threads by API: `/v1/workers`. */
 @controlModule({ name: 'srv_workers_api_module', api: '1.2', key: 'workers', dataModule: 'srv_workers_module' })
 export class WorkersApi {
@@ -82,7 +90,7 @@ export class WorkersApi {
   @route('POST', '/:worker/profile', profile)
   async profile(call: Call<typeof profile>): Promise<Reply> {
     const { seconds = 10 } = call.query;
-    const worker = /^\d{1,4}$/.test(call.params['worker'] ?? '') ? Number(call.params['worker']) : -1;
+    const worker = workerOf(call);
     const text = await this.dataPlane.call<string>('workers.profile', { worker, seconds }, call);
     return {
       status: 200,
@@ -91,4 +99,35 @@ export class WorkersApi {
       headers: { 'Content-Disposition': `attachment; filename="worker-${worker}.cpuprofile"` },
     };
   }
+
+  @route('POST', '/:worker/heap', heap)
+  async heap(call: Call<typeof heap>): Promise<Reply> {
+    const worker = workerOf(call);
+    const stored = await this.dataPlane.call<StoredHeap>('workers.heap', { worker }, call);
+    return {
+      status: 200,
+      stream: this.#pieces(stored, call),
+      type: 'application/json',
+      headers: { 'Content-Disposition': `attachment; filename="worker-${worker}.heapsnapshot"` },
+    };
+  }
+
+  async *#pieces({ id, length }: StoredHeap, call: Call<typeof heap>): AsyncGenerator<Uint8Array> {
+    try {
+      for (let at = 0; at < length;) {
+        const piece = await this.dataPlane.call<string | undefined>('workers.heap_piece', { id, at }, call);
+        if (piece === undefined || piece === '') throw new Error('the heap snapshot is gone');
+        const bytes = Buffer.from(piece, 'base64');
+        at += bytes.length;
+        yield bytes;
+      }
+    } finally {
+      await this.dataPlane.call('workers.heap_end', { id }, call);
+    }
+  }
+}
+
+function workerOf({ params }: Pick<Call, 'params'>): number {
+  const text = params['worker'] ?? '';
+  return /^\d{1,4}$/.test(text) ? Number(text) : -1;
 }

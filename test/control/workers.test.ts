@@ -1,4 +1,5 @@
-import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { makeToken } from '../../core/api/access/token-file.js';
@@ -137,6 +138,45 @@ test.serial('a CPU profile names the functions that were busy; the file is its o
   t.true(existsSync(file));
 });
 
+test.serial('a heap snapshot is stored after a confirmation, while another worker serves', async (t) => {
+  const node = await shared();
+  const file = join(tempFolder(t), 'heap.heapsnapshot');
+  const printed: string[] = [];
+  const keys: ((keys: string) => void)[] = [];
+  const srvctl = (argv: readonly string[], hasTerminal: boolean): Promise<number> =>
+    run([...argv, '--server', `http://127.0.0.1:${node.srv.port('api')}/api`], {
+      env: {},
+      version: '0',
+      color: false,
+      ...(hasTerminal && { terminal: { size: () => ({ columns: 80, rows: 25 }), keys: (onKey) => (keys.push(onKey), () => undefined) } }),
+      stdout: (text) => printed.push(text),
+      stderr: (text) => printed.push(text),
+    });
+  t.is(await srvctl(['heap', file], false), 2);
+  t.regex(printed.join(''), /needs a confirmation: add --yes\n.*keys, tokens, requests/);
+  const answered = async (key: string): Promise<number> => {
+    const ended = srvctl(['heap', file], true);
+    await waitFor('the question', () => keys.length > 0);
+    keys.pop()?.(key);
+    return ended;
+  };
+  t.is(await answered('n'), 2);
+  t.false(existsSync(file));
+  t.is(await answered('y'), 0, printed.join(''));
+  t.is(statSync(file).mode & 0o777, 0o600);
+  const { snapshot, strings } = JSON.parse(readFileSync(file, 'utf8')) as { snapshot: { node_count: number }; strings: string[] };
+  t.true(snapshot.node_count > 1000);
+  t.true(strings.includes('burnTheProcessor'), 'it is the heap of the worker');
+  t.is(await srvctl(['heap', file, '--yes'], false), 2, 'the file exists');
+  t.is(await srvctl(['heap', `${file}.2`, '--yes', '--worker', '7'], false), 3, printed.join(''));
+  t.false(existsSync(`${file}.2`));
+  t.deepEqual(
+    readdirSync(tmpdir()).filter((name) => name.startsWith('srv-heap-')),
+    [],
+    'nothing is left on the server',
+  );
+});
+
 const needed = (scope: string, granted: string): string => `403 ${JSON.stringify([{ needed: scope, granted }])}`;
 
 test.serial('a profile needs a scope of its own', async (t) => {
@@ -149,6 +189,7 @@ test.serial('a profile needs a scope of its own', async (t) => {
   t.is(await call(...profile, tokens.writer), needed('profile module:workers', 'write'));
   t.is(await call(...profile, tokens.other), needed('profile module:workers', 'profile module:kv'));
   t.is(await call(...profile, tokens.profiler), '200');
+  t.is(await call('POST', '/workers/0/heap', tokens.writer), needed('profile module:workers', 'write'));
   t.is(await call('GET', '/workers', tokens.profiler), needed('read module:workers', 'profile'));
   t.is(await call('GET', '/workers', tokens.writer), '200');
   t.is(await call('GET', '/openapi.json', tokens.profiler), '200');

@@ -64,6 +64,24 @@ export const WORKERS: readonly Command[] = [
     file: (args) => args.optional('FILE') ?? `worker-${numberOf(args, 'worker', 0)}.cpuprofile`,
     show: () => [],
   },
+  {
+    words: 'heap',
+    about: 'store a snapshot of the heap of a worker, for the tools of a browser',
+    operands: [{ name: 'FILE', about: 'default: worker-N.heapsnapshot', optional: true, isFile: true }],
+    options: [
+      { name: 'worker', value: 'N', about: 'number of the worker (default: 0)' },
+      { name: 'yes', about: 'do not ask' },
+    ],
+    notes: [
+      'The worker serves nothing while it makes the snapshot, about a second for 50 MB. The file has contents of its memory: keys, tokens, requests.',
+      'Needs the scope "profile". The file is readable by its owner alone, and must not exist.',
+    ],
+    confirm: (args) =>
+      `Worker ${numberOf(args, 'worker', 0)} serves nothing while it makes the snapshot, and the file has contents of its memory: keys, tokens, requests.`,
+    call: (args) => ({ method: 'POST', path: `/v1/workers/${numberOf(args, 'worker', 0)}/heap`, takes: 70_000 }),
+    file: (args) => args.optional('FILE') ?? `worker-${numberOf(args, 'worker', 0)}.heapsnapshot`,
+    show: () => [],
+  },
 ];
 
 function numberOf(args: Arguments, name: string, usual: number): number {
