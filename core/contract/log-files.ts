@@ -10,7 +10,7 @@ export abstract class LogFiles {
   /**
    * A file opened in `compile` is closed with its scope: `scope.register({ abort: () => file.close(true), release: () => file.close() })`.
    * {@link openLog} does that as well.
-   * @param path `syslog:server=…` is not a file, but a syslog server that gets a datagram for each line
+   * @param path `syslog:server=…` is not a file, but a syslog server that gets a datagram for each line, or lines over TCP
    * @throws Error in nginx's words, for {@link Scope.fail}: `open() "/nodir/a.log" failed (2: No such file or directory)`
    */
   abstract open(path: string, options?: LogFileOptions): LogFile;

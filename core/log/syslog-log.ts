@@ -7,6 +7,7 @@ import type { LogLevel } from '../contract/log.js';
 import { LogTargetError } from './log-file-error.js';
 import { severity } from './levels.js';
 import type { OpenLog } from './open-log.js';
+import { SyslogStream } from './syslog-stream.js';
 import type { SyslogTarget } from './syslog-target.js';
 import { UnixDatagrams } from './unix-datagrams.js';
 
@@ -18,7 +19,10 @@ const LONGEST = 65_000;
 /** Milliseconds after which a name that was not found is looked up again. */
 const RETRY_MS = 30_000;
 
-/** A log that is sent to a syslog server, a datagram for each line (RFC 3164, or RFC 5424). It never waits: what cannot be sent is lost. */
+/**
+ * A log that is sent to a syslog server (RFC 3164, or RFC 5424): a datagram for each line, which is lost where it cannot be sent, or over TCP, where some
+ * wait for the server. Nothing ever waits for it.
+ */
 export class SyslogLog implements OpenLog {
   /** Rejects with nginx's text if the server's name has no address. */
   readonly ready: Promise<void> | undefined;
@@ -29,6 +33,7 @@ export class SyslogLog implements OpenLog {
   #second = 0;
   #socket: Socket | undefined;
   #unix: UnixDatagrams | undefined;
+  #stream: SyslogStream | undefined;
   #waiting: Buffer[] = [];
   #waitingBytes = 0;
   #lookedUpAt = 0;
@@ -42,7 +47,11 @@ export class SyslogLog implements OpenLog {
     this.#prefix = target.isStructured ? structuredHead(target) : `${target.hasHostname ? ` ${hostname()}` : ''} ${target.tag}: `;
     const { server } = target;
     if ('path' in server) this.#openUnix(server.path);
-    else if (isIP(server.host) !== 0) this.#connect(server.host, server.port);
+    else if (target.isStream) {
+      this.#stream = new SyslogStream({ ...server, lostLine: (count) => this.#bytesOf(lostText(count), 'warn') });
+      if (isMainThread && isIP(server.host) === 0) this.ready = this.#addressOf(server.host).then(() => undefined);
+      this.ready?.catch(() => undefined);
+    } else if (isIP(server.host) !== 0) this.#connect(server.host, server.port);
     else {
       const found = this.#lookUp(server.host, server.port);
       // The master has found it: a worker that takes the place of another one goes on without.
@@ -52,13 +61,18 @@ export class SyslogLog implements OpenLog {
   }
 
   write(line: string, level?: LogLevel): void {
+    const bytes = this.#bytesOf(line, level);
+    if (this.#stream !== undefined) this.#stream.send(bytes);
+    else if (this.#unix !== undefined) this.#unix.send(bytes);
+    else if (this.#socket !== undefined) this.#send(this.#socket, bytes);
+    else this.#hold(bytes);
+  }
+
+  #bytesOf(line: string, level: LogLevel | undefined): Buffer {
     const rank = level === undefined ? this.target.severity : severity(level);
     const time = this.target.isStructured ? `1 ${new Date().toISOString()}` : this.#now();
     const text = `<${this.target.facility * 8 + rank}>${time}${this.#prefix}${line}`;
-    const bytes = Buffer.from(text, 'utf8').subarray(0, LONGEST);
-    if (this.#unix !== undefined) this.#unix.send(bytes);
-    else if (this.#socket !== undefined) this.#send(this.#socket, bytes);
-    else this.#hold(bytes);
+    return Buffer.from(text, 'utf8').subarray(0, LONGEST);
   }
 
   use(): this {
@@ -85,6 +99,8 @@ export class SyslogLog implements OpenLog {
     this.#socket = undefined;
     this.#unix?.close();
     this.#unix = undefined;
+    this.#stream?.close();
+    this.#stream = undefined;
   }
 
   #openUnix(path: string): void {
@@ -97,10 +113,15 @@ export class SyslogLog implements OpenLog {
 
   async #lookUp(name: string, port: number): Promise<void> {
     this.#lookedUpAt = Date.now();
+    const address = await this.#addressOf(name);
+    if (!this.#isShut) this.#connect(address, port);
+  }
+
+  async #addressOf(name: string): Promise<string> {
     const { address } = await lookup(name, { order: 'ipv4first' }).catch(() => {
       throw new LogTargetError(`host not found in syslog server "${this.target.serverText}"`);
     });
-    if (!this.#isShut) this.#connect(address, port);
+    return address;
   }
 
   #connect(address: string, port: number): void {
@@ -145,4 +166,8 @@ export class SyslogLog implements OpenLog {
 /** Host, name of the program, process, and neither a message id nor structured data (RFC 5424, 6.2 and 6.3). */
 function structuredHead({ hasHostname, tag }: SyslogTarget): string {
   return ` ${hasHostname ? hostname() : '-'} ${tag === '' ? '-' : tag} ${process.pid} - - `;
+}
+
+function lostText(count: number): string {
+  return `${count} ${count === 1 ? 'line was' : 'lines were'} lost: the syslog server was away or too slow`;
 }

@@ -17,6 +17,8 @@ export interface SyslogTarget {
   readonly hasHostname: boolean;
   /** Lines are in the form of RFC 5424. */
   readonly isStructured: boolean;
+  /** Lines go over a TCP connection (RFC 6587), not in datagrams. */
+  readonly isStream: boolean;
 }
 
 const PORT = 514;
@@ -40,6 +42,7 @@ export function parseSyslog(text: string): SyslogTarget {
     tag: 'nginx',
     hasHostname: true,
     isStructured: false,
+    isStream: false,
   };
   for (const parameter of text.slice('syslog:'.length).split(',')) {
     const [key = '', value = ''] = parameter.split(/=(.*)/s);
@@ -51,11 +54,18 @@ export function parseSyslog(text: string): SyslogTarget {
     else if (key === 'tag') target.tag = tagOf(value);
     else if (parameter === 'nohostname') target.hasHostname = false;
     else if (parameter === 'rfc5424') target.isStructured = true;
+    else if (parameter === 'tcp') target.isStream = true;
     else
-      throw new ArgError(`unknown syslog parameter "${parameter}"`, 'parameters: server=, facility=, severity=, tag=, nohostname, rfc5424');
+      throw new ArgError(
+        `unknown syslog parameter "${parameter}"`,
+        'parameters: server=, facility=, severity=, tag=, nohostname, rfc5424, tcp',
+      );
   }
   if (server === undefined) throw new ArgError('no syslog server specified', 'syslog:server=10.0.0.1:514');
-  return { ...target, server: serverOf(server), serverText: server };
+  const address = serverOf(server);
+  if (target.isStream && 'path' in address)
+    throw new ArgError(`syslog server "${server}" cannot be used with "tcp"`, 'name an address and port: syslog:server=10.0.0.1:601,tcp');
+  return { ...target, server: address, serverText: server };
 }
 
 /** As {@link parseSyslog}, for text that was accepted, or comes from a variable. @throws LogTargetError */

@@ -15,6 +15,7 @@ const NOT_MOVED: readonly string[] = [
   'core/contract/upstream-tls.ts: tls',
   'core/http/member/protocol/http2/member-connection.ts: tls',
   'core/log/syslog-log.ts: dgram',
+  'core/log/syslog-stream.ts: net',
   'core/net/agreed-tls.ts: tls',
   'core/net/bind-probe.ts: net',
   'core/net/certificate-depth.ts: tls',
