@@ -221,6 +221,7 @@ export const mainDirectives = {
     in: ['main', 'http', 'server', 'location'],
     args: { path: logPath(), level: optional<LogLevel, unknown, LogLevel>(logLevel(), 'error'), json: word('json') },
     many: true,
+    dynamic: true,
     doc: 'Log file, and the lowest level of messages that are written to it. `json`: each line is a JSON object with the time, the level, the message, the client, the server and so on in keys of their own.',
   }),
   load_module: directive({

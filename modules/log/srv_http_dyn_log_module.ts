@@ -1,19 +1,36 @@
-import { dirname, join } from 'node:path';
-import { path } from '../../core/contract/args.js';
+import { argType } from '../../core/contract/arg-type.js';
+import { path, text } from '../../core/contract/args.js';
 import { coreModule } from '../../core/contract/manifest.js';
+import { fieldSet, type ChangedFields, type Setting, type SettingCall, type SettingSurroundings } from '../../core/contract/setting.js';
+import { ArgError, directive } from '../../core/contract/spec.js';
+import type { Directive, NewDirective } from '../../core/contract/tree.js';
+import { namesSyslog } from '../../core/toolkit/open-log.js';
 import { inPlaceOf, KnownLines, objectSchema } from '../../core/toolkit/setting-fields.js';
 import { arePrintable, namedField, type NamedItem } from '../../core/toolkit/setting-named.js';
-import { fieldSet, type ChangedFields, type Setting, type SettingCall, type SettingSurroundings } from '../../core/contract/setting.js';
-import { directive } from '../../core/contract/spec.js';
-import { systemErrorText } from '../../core/contract/system-error.js';
-import type { Directive, NewDirective } from '../../core/contract/tree.js';
-import { accessSync, constants } from 'node:fs';
+import { shownTarget, TARGET_DIRECTIVES, TARGET_FIELDS, targetWord, type ApiTarget } from './api-log-targets.js';
+import { errorLogs } from './error-log-setting.js';
+
+const syslogServer = argType<string>({
+  kind: 'text',
+  form: 'syslog:server=address[,parameter=value]',
+  parse(value, context) {
+    if (namesSyslog(value, context)) return value;
+    throw new ArgError(`invalid syslog server "${value}"`, 'as in syslog:server=10.0.0.1:514,tag=web');
+  },
+  print: (value) => value,
+});
 
 const directives = {
   api_log_folder: directive({
     in: ['http'],
     args: path(),
-    doc: 'Folder in which the API may create access logs. Without it: none.',
+    doc: 'Folder in which the API may create access logs and error logs. Without it: none.',
+  }),
+  api_syslog: directive({
+    in: ['http'],
+    args: { name: text('name'), server: syslogServer },
+    many: true,
+    doc: 'A syslog server that the API may use by this name as the target of logs.',
   }),
 };
 
@@ -58,18 +75,62 @@ function shownFormat({ args: [name, ...others] }: Directive): Format {
   return { name: name?.text ?? '', ...(escape !== undefined && { escape }), format: texts.map(({ text }) => text).join('') };
 }
 
-interface Log {
-  /** Name of the file in the folder of the API. */
-  readonly path: string;
+interface ObjectKey {
+  readonly key: string;
+  readonly value: string;
+}
+interface ObjectFormat extends NamedItem {
+  readonly name: string;
+  readonly keys?: readonly ObjectKey[];
+}
+
+const objects = namedField<ObjectFormat>({
+  field: 'accessLogObjects',
+  doc: 'Formats of access logs whose lines are JSON objects (`log_json`).',
+  noun: 'format',
+  directive: 'log_json',
+  item: objectSchema({
+    name: { type: 'string', minLength: 1, maxLength: 200 },
+    'keys?': {
+      type: 'array',
+      minItems: 1,
+      items: objectSchema({
+        key: { type: 'string', minLength: 1, maxLength: 200 },
+        value: { type: 'string', maxLength: 8000, description: 'It may have variables.' },
+      }),
+    },
+  }),
+  comes: true,
+  name: ({ name }) => name,
+  show: shownObject,
+  line(item, known, place, call) {
+    const { name, keys = [] } = { ...(known && shownObject(known)), ...item };
+    if (/[$=]/.test(name)) call.reject(`${place}/name`, 'must be a name without "$" and "="');
+    if (keys.length === 0) call.reject(`${place}/keys`, 'is required');
+    const block = keys.flatMap(({ key, value }, i) => {
+      const at = `${place}/keys/${i}`;
+      if (!arePrintable({ key, value }, at, call)) return [];
+      if (key === 'include') call.reject(`${at}/key`, 'must not be "include"');
+      return { name: key, words: [value], pointer: `${call.pointer}${at}` };
+    });
+    return { name: 'log_json', words: [name], block, pointer: `${call.pointer}${place}` };
+  },
+});
+
+function shownObject({ args: [name], block }: Directive): ObjectFormat {
+  const keys = Array.from(block ?? [], ({ name: key, args: [value] }) => ({ key, value: value?.text ?? '' }));
+  return { name: name?.text ?? '', keys };
+}
+
+interface Log extends ApiTarget {
   readonly formatName?: string;
+  readonly condition?: string;
+  readonly sample?: number;
 }
 interface Logs {
   readonly accessLogOn?: boolean;
   readonly accessLogs?: readonly Log[];
 }
-
-/** One file, without folders and variables. */
-const FILE_NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$/;
 
 /** Logs that the configuration file writes elsewhere are neither shown nor changed. */
 const logs = fieldSet<Logs>({
@@ -77,10 +138,12 @@ const logs = fieldSet<Logs>({
     accessLogOn: { type: 'boolean', description: 'false: nothing is logged here.' },
     accessLogs: {
       type: 'array',
-      description: 'Logs in the folder of the API (`api_log_folder`).',
+      description: 'Logs in files of the API, and at syslog servers that it may use.',
       items: objectSchema({
-        path: { type: 'string', description: 'Name of the file, without a folder.' },
+        ...TARGET_FIELDS,
         'formatName?': { type: 'string', minLength: 1, maxLength: 200, description: 'A format (combined).' },
+        'condition?': { type: 'string', minLength: 1, maxLength: 200, description: 'Variables: not logged if empty or `0` (`if=`).' },
+        'sample?': { type: 'integer', minimum: 1, maximum: 1_000_000_000, description: 'One of so many requests is logged (`sample=`).' },
       }),
     },
   },
@@ -102,21 +165,19 @@ const logs = fieldSet<Logs>({
 
 const isOff = ({ args: [word] }: Directive): boolean => word?.text === 'off';
 
-/** Where the API may create logs; undefined: nowhere. */
-function folderOf(around: SettingSurroundings): { readonly written: string; readonly path: string } | undefined {
-  const [line] = around.lines('api_log_folder');
-  const written = line?.args[0]?.text;
-  return written === undefined ? undefined : { written, path: around.path(written) };
-}
-
 /** Undefined for a log of the configuration file somewhere else. */
-function shownLog({ args: [file, format] }: Directive, around: SettingSurroundings): Log | undefined {
-  const folder = folderOf(around);
-  const text = file?.text ?? '';
-  const absolute = around.path(text);
-  const name = absolute.slice(absolute.lastIndexOf('/') + 1);
-  if (folder === undefined || text.includes('$') || dirname(absolute) !== folder.path || !FILE_NAME.test(name)) return undefined;
-  return { path: name, formatName: format === undefined || format.text.includes('=') ? 'combined' : format.text };
+function shownLog({ args: [file, ...words] }: Directive, around: SettingSurroundings): Log | undefined {
+  const target = shownTarget(file?.text ?? '', around);
+  if (target === undefined) return undefined;
+  const [format] = words;
+  const value = (name: string): string | undefined => words.find(({ text }) => text.startsWith(name))?.text.slice(name.length);
+  const [condition, sample] = [value('if='), value('sample=')];
+  return {
+    ...target,
+    formatName: format === undefined || format.text.includes('=') ? 'combined' : format.text,
+    ...(condition !== undefined && { condition }),
+    ...(sample !== undefined && { sample: Number(sample) }),
+  };
 }
 
 function wantedLogs(
@@ -125,42 +186,34 @@ function wantedLogs(
   call: SettingCall,
 ): readonly (Directive | NewDirective)[] {
   const known = new KnownLines(mine, (line) => shownLog(line, call));
-  const folder = folderOf(call);
-  return (accessLogs ?? []).flatMap(({ path: name, formatName = 'combined' }, i) => {
+  return (accessLogs ?? []).flatMap(({ formatName = 'combined', condition, sample, ...target }, i) => {
     const place = `/accessLogs/${i}`;
-    const line = known.take({ path: name, formatName });
+    const line = known.take({
+      ...target,
+      formatName,
+      ...(condition !== undefined && { condition }),
+      ...(sample !== undefined && { sample }),
+    });
     if (line !== undefined) return line;
-    const error = folder === undefined ? 'the configuration has no "api_log_folder"' : (nameError(name) ?? folderError(folder.path));
-    if (error !== undefined) call.reject(`${place}/path`, error);
     if (/[$=]/.test(formatName)) call.reject(`${place}/formatName`, 'must be the name of a format');
-    return { name: 'access_log', words: [join(folder?.written ?? '', name), formatName], pointer: `${call.pointer}${place}` };
+    if (!arePrintable({ condition }, place, call)) return [];
+    const words = [targetWord(target, place, call), formatName];
+    if (condition !== undefined) words.push(`if=${condition}`);
+    if (sample !== undefined) words.push(`sample=${sample}`);
+    return { name: 'access_log', words, pointer: `${call.pointer}${place}` };
   });
-}
-
-function nameError(name: string): string | undefined {
-  return FILE_NAME.test(name) ? undefined : 'must be the name of a file: letters, digits, ".", "_" and "-", without a folder';
-}
-
-/** Found here, so that no error shows the path. */
-function folderError(path: string): string | undefined {
-  try {
-    accessSync(path, constants.W_OK);
-    return undefined;
-  } catch (error) {
-    return `cannot write into the folder of "api_log_folder" (${systemErrorText(error)})`;
-  }
 }
 
 const setting: Setting = {
   key: 'http_log',
-  summary: 'access logs and their formats',
+  summary: 'access logs, their formats, and error logs',
   engine: 'http',
-  uses: ['api_log_folder'],
-  global: [formats],
-  server: [logs],
-  location: [logs],
+  uses: TARGET_DIRECTIVES,
+  global: [formats, objects, logs, errorLogs],
+  server: [logs, errorLogs],
+  location: [logs, errorLogs],
 };
 
-/** Access logs, changed at run time: `/v1/config/http_log`. The directives are access_log and log_format. */
+/** Logs, changed at run time: `/v1/config/http_log`. The directives are access_log, log_format, log_json and error_log. */
 @coreModule({ name: 'srv_http_dyn_log_module', api: '1.2', directives, settings: [setting] })
 export class DynLog {}

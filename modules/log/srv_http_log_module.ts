@@ -30,6 +30,7 @@ const directives = {
     block: 'entries',
     many: true,
     identity: ({ args }) => args[0]?.text ?? '',
+    dynamic: true,
     doc: 'Defines a format of access logs whose lines are JSON objects. Entries are keys and values: `status $status;`. Numbers of variables such as `$status` and `$request_time` are numbers, variables without a value are null.',
   }),
   access_log: directive({

@@ -17,8 +17,10 @@ const PATHS = ['limit', 'conn', 'rate', 'fault', 'delay', 'log', 'auth', 'auth2'
 const HTTP = `
   limit_req_zone $binary_remote_addr zone=slow:1m rate=1r/m;
   limit_req_zone $binary_remote_addr zone=other:1m rate=10r/s;
+  limit_req_zone $uri zone=noted:1m rate=1r/m;
   limit_conn_zone $binary_remote_addr zone=conns:1m;
   api_log_folder logs;
+  api_syslog central syslog:server=127.0.0.1:9,tag=api,tcp;
   api_user_file staff users;
   api_user_file missing no-such-file;
   map $arg_x $mapped { one 1; default none; }
@@ -30,6 +32,7 @@ const HTTP = `
 const SERVER = `
   access_log logs/file.log kept;
   ${PATHS}
+  location /log2 { ${EMPTY} limit_req zone=noted; limit_req_dry_run on; }
   location = /maps { return 200 "$mapped $kept $variant"; }
   location /pass { proxy_pass http://127.0.0.1:%%PORT_one%%; }
   location /vars { proxy_pass http://$arg_to; auth_basic_user_file /dev/null; access_log logs/other.log; }`;
@@ -84,6 +87,7 @@ test('http_dyn_limit: requests are limited by a zone of the file, with a status 
   t.deepEqual(rates, [
     { zone: 'slow', rate: '100000r/s' },
     { zone: 'other', rate: '10r/s' },
+    { zone: 'noted', rate: '1r/m' },
   ]);
 });
 
@@ -291,6 +295,52 @@ test('http_log: logs are written into the one folder, in formats of the API', as
   t.regex(errorOf(used).details[0]?.message ?? '', /unknown log format "api"/);
 });
 
+test('http_log: targets, conditions, samples and levels of access logs and error logs, in files and at syslog servers with a name', async (t) => {
+  const node = await shared();
+  const objects = [
+    {
+      name: 'thing',
+      keys: [
+        { key: 'status', value: '$status' },
+        { key: 'what; }', value: '$uri "x"' },
+      ],
+    },
+  ];
+  t.is((await node.call('PUT', '/config/http_log', { accessLogObjects: objects })).status, 200);
+  const fields = {
+    accessLogs: [
+      { path: 'object.log', formatName: 'thing', condition: '$arg_log', sample: 2 },
+      { syslog: 'central', formatName: 'combined' },
+    ],
+    errorLogs: [
+      { path: 'all.log', level: 'info', json: true },
+      { syslog: 'central', level: 'crit' },
+    ],
+  };
+  const set = await put(node, 'http_log', '/log2', fields);
+  t.is(set.status, 200, set.body);
+  t.deepEqual(await shown(node, 'http_log', '/log2'), { location: '/log2', accessLogOn: true, ...fields });
+  for (const query of ['', '?log=1', '?log=2', '?log=3']) await node.web(`/log2${query}`);
+  const read = (name: string): string => readFileSync(join(node.srv.prefix, 'logs', name), 'utf8');
+  await waitFor('two lines', () => read('object.log') === '{"status":204,"what; }":"/log2 \\"x\\""}\n'.repeat(2));
+  t.regex(read('all.log'), /^\{"time":"[^"]+","level":"error",.*limiting requests, dry run/);
+  t.is((await put(node, 'http_log', '/log2', { errorLogs: null })).status, 200);
+  const { accessLogObjects: all } = (await node.call('GET', '/config/http_log')).json as { accessLogObjects: unknown };
+  t.deepEqual(all, objects);
+  for (const [wrong, place] of [
+    [{ accessLogs: [{ syslog: 'other' }] }, 'accessLogs/0/syslog'],
+    [{ accessLogs: [{}] }, 'accessLogs/0/path'],
+    [{ accessLogs: [{ path: 'a.log', syslog: 'central' }] }, 'accessLogs/0/path'],
+    [{ errorLogs: [{ path: '../x.log' }] }, 'errorLogs/0/path'],
+    [{ errorLogs: [{ path: 'x.log', level: 'loud' }] }, 'errorLogs/0/level'],
+    [{ accessLogs: [{ path: 'x.log', condition: 'a\nb' }] }, 'accessLogs/0/condition'],
+  ] as const) {
+    const rejected = await put(node, 'http_log', '/log2', wrong);
+    t.is(rejected.status, 400, rejected.body);
+    t.like(errorOf(rejected).details[0], { pointer: `/servers/0/locations/0/${place}` }, rejected.body);
+  }
+});
+
 for (const path of [
   '../x.log',
   '/etc/cron.d/x',
@@ -391,8 +441,15 @@ const CHANGES: Readonly<Record<string, { readonly location?: object; readonly gl
   },
   http_split_clients: { global: { splits: [{ keyFrom: '$uri $host', keyTo: '$variant', values: [{ percent: '12.5%', value: "'" }] }] } },
   http_log: {
-    location: { accessLogs: [{ path: 'a.log', formatName: 'kept' }], accessLogOn: false },
-    global: { accessLogFormats: [{ name: 'kept', escape: 'none', format: String.raw`"\n$uri' {` }] },
+    location: {
+      accessLogs: [{ path: 'a.log', formatName: 'kept', condition: '$arg_a;', sample: 3 }],
+      accessLogOn: false,
+      errorLogs: [{ syslog: 'central', level: 'warn', json: true }],
+    },
+    global: {
+      accessLogFormats: [{ name: 'kept', escape: 'none', format: String.raw`"\n$uri' {` }],
+      accessLogObjects: [{ name: 'o', keys: [{ key: '"', value: '}' }] }],
+    },
   },
   proxy_pass: { location: { proxy_pass: 'http://127.0.0.1:9/x;y{z}' } },
   http_dyn_auth: { location: { auth_basic: 'it\'s "us"; }', auth_basic_user_file: 'staff' } },
