@@ -10,6 +10,22 @@ export interface Sample<V = number> {
   readonly createdAt?: number;
 }
 
+/** A value of a distribution, and the trace of the request that it is of. */
+export interface Exemplar {
+  /** Milliseconds, whole. */
+  readonly value: number;
+  /** Epoch milliseconds. */
+  readonly at: number;
+  /** Hexadecimal digits. */
+  readonly traceId: string;
+  readonly spanId: string;
+}
+
+export interface DistributionSample extends Sample<Distribution> {
+  /** One for each power of two at most. Absent: there are none. */
+  readonly exemplars?: readonly Exemplar[];
+}
+
 interface FamilyHead {
   /** Without the unit, and without `_total`: `srv_http_requests`. The same in every module that has samples of the family. */
   readonly name: string;
@@ -27,7 +43,7 @@ interface FamilyHead {
  */
 export type FigureFamily =
   | (FamilyHead & { readonly kind: 'counter' | 'gauge'; readonly samples: Iterable<Sample> })
-  | (FamilyHead & { readonly kind: 'distribution'; readonly samples: Iterable<Sample<Distribution>> });
+  | (FamilyHead & { readonly kind: 'distribution'; readonly samples: Iterable<DistributionSample> });
 
 /** Families that are collected at one moment; {@link done} says that they were read to the end. */
 export interface Collection {

@@ -13,6 +13,10 @@ export function acceptedFormat(accept = ''): Format {
 }
 
 function formatOf(type: string, parameters: readonly string[]): Format | undefined {
+  if (type === 'application/vnd.google.protobuf') {
+    const isFamilies = parameters.includes('proto=io.prometheus.client.metricfamily') && parameters.includes('encoding=delimited');
+    return isFamilies ? 'protobuf' : undefined;
+  }
   const version = parameters.find((parameter) => parameter.startsWith('version='))?.slice('version='.length);
   if (type === 'application/openmetrics-text') return version === undefined || version === '1.0.0' ? 'openmetrics' : undefined;
   const isText = type === 'text/plain' || type === 'text/*' || type === '*/*';

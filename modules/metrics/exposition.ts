@@ -1,20 +1,27 @@
 import type { Labels } from '../../core/contract/metrics.js';
-import { boundsOf, cumulated } from './bounds.js';
-import type { PagedFamily, PagedSample } from './page.js';
+import { boundsOf, cumulated } from '../../core/toolkit/figures/bounds.js';
+import type { PagedExemplar, PagedFamily, PagedSample } from '../../core/toolkit/figures/page.js';
 
-/** `text`: Prometheus's text format 0.0.4. `openmetrics`: OpenMetrics 1.0. */
-export type Format = 'text' | 'openmetrics';
+/** `text`: Prometheus's text format 0.0.4. `openmetrics`: OpenMetrics 1.0. `protobuf`: messages of Prometheus, with native histograms. */
+export type Format = 'text' | 'openmetrics' | 'protobuf';
 
 export const CONTENT_TYPES: Readonly<Record<Format, string>> = {
   text: 'text/plain; version=0.0.4; charset=utf-8',
   openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
+  protobuf: 'application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited',
 };
 
+/** Figures in a format, family by family. */
+export interface Exposition {
+  family(family: PagedFamily): Uint8Array | string;
+  end(): string;
+}
+
 /** The text of figures, family by family. */
-export class Exposition {
+export class TextExposition implements Exposition {
   #last: string | undefined;
 
-  constructor(private readonly format: Format) {}
+  constructor(private readonly format: Exclude<Format, 'protobuf'>) {}
 
   get #isOpen(): boolean {
     return this.format === 'openmetrics';
@@ -53,16 +60,17 @@ export class Exposition {
     return `${name}_total${place} ${numberText(value)}\n${this.#created(name, place, createdAt)}`;
   }
 
-  #created(name: string, place: string, createdAt: number | undefined): string {
-    return this.#isOpen && createdAt !== undefined ? `${name}_created${place} ${createdAt / 1000}\n` : '';
+  #created(name: string, place: string, createdAt: number | null | undefined): string {
+    return this.#isOpen && typeof createdAt === 'number' ? `${name}_created${place} ${createdAt / 1000}\n` : '';
   }
 
-  #distribution(name: string, family: DistributionHead, [labels, value, createdAt]: PagedSample<readonly [number, ...number[]]>): string {
+  #distribution(name: string, family: DistributionHead, sample: PagedSample<readonly [number, ...number[]]>): string {
+    const [labels, value, createdAt, exemplars] = sample;
     const bounds = boundsOf(family);
     const { counts, count } = cumulated(bounds, value.slice(1));
     const [sum] = value;
     const buckets = bounds.labels.map((bound, at) => [bound, counts[at]!] as const);
-    return this.#buckets({ name, labels: labelText(labels), buckets, sum, count }, createdAt);
+    return this.#buckets({ name, labels: labelText(labels), buckets, sum, count, exemplars }, createdAt);
   }
 
   #histogram(name: string, [labels, value, createdAt]: PagedSample<readonly [number, number, ...number[]]>): string {
@@ -72,13 +80,27 @@ export class Exposition {
     return this.#buckets({ name, labels: labelText(labels), buckets, sum, count }, createdAt);
   }
 
-  #buckets({ name, labels, buckets, sum, count }: BucketText, createdAt: number | undefined): string {
+  #buckets({ name, labels, buckets, sum, count, exemplars }: BucketText, createdAt: number | null | undefined): string {
     const before = labels === '' ? '' : `${labels},`;
     let text = '';
-    for (const [bound, below] of buckets) text += `${name}_bucket{${before}le="${this.#bound(bound)}"} ${below}\n`;
+    let previous = -Infinity;
+    for (const [bound, below] of buckets) {
+      const end = Number(bound);
+      text += `${name}_bucket{${before}le="${this.#bound(bound)}"} ${below}${this.#exemplar(exemplars, previous, end)}\n`;
+      previous = end;
+    }
     const place = braced(labels);
-    text += `${name}_bucket{${before}le="+Inf"} ${count}\n${name}_sum${place} ${numberText(sum)}\n${name}_count${place} ${count}\n`;
+    text += `${name}_bucket{${before}le="+Inf"} ${count}${this.#exemplar(exemplars, previous, Infinity)}\n${name}_sum${place} ${numberText(sum)}\n${name}_count${place} ${count}\n`;
     return text + this.#created(name, place, createdAt);
+  }
+
+  /** The exemplar of a bucket: its value is within it. */
+  #exemplar(exemplars: readonly PagedExemplar[] | undefined, previous: number, end: number): string {
+    if (!this.#isOpen || exemplars === undefined) return '';
+    const found = exemplars.find(([value]) => value > previous && value <= end);
+    if (found === undefined) return '';
+    const [value, at, traceId, spanId] = found;
+    return ` # {trace_id="${escaped(traceId)}",span_id="${escaped(spanId)}"} ${value} ${at / 1000}`;
   }
 
   /** OpenMetrics wants whole bounds with a point. */
@@ -95,9 +117,11 @@ interface BucketText {
   readonly buckets: readonly (readonly [bound: string, below: number])[];
   readonly sum: number;
   readonly count: number;
+  readonly exemplars?: readonly PagedExemplar[] | undefined;
 }
 
-const LABEL = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
+/** Names of labels that all formats have. */
+export const LABEL = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
 
 /** Labels without braces. A name that cannot be one is left out. */
 function labelText(labels: Labels): string {

@@ -1,5 +1,6 @@
-import { Exposition, type Format } from './exposition.js';
-import type { FigurePage } from './page.js';
+import { TextExposition, type Exposition, type Format } from './exposition.js';
+import type { FigurePage } from '../../core/toolkit/figures/page.js';
+import { ProtobufExposition } from './protobuf-exposition.js';
 
 /** How long a reader may take for a scrape. Milliseconds. */
 const LONGEST = 60_000;
@@ -9,9 +10,16 @@ const MOST = 4;
 /** Asks for a page: the first one without `next`. Undefined: the listing is not known any more. */
 export type AskPage = (next: string | undefined) => Promise<FigurePage | undefined>;
 
+type Piece = Uint8Array | string;
+
+/** Pieces of a page as one. */
+function joined(pieces: readonly Piece[]): Piece {
+  return typeof pieces[0] === 'object' ? Buffer.concat(pieces as readonly Uint8Array[]) : pieces.join('');
+}
+
 /** A scrape that is being made, or was made for readers who still read it. */
 class Scrape {
-  readonly #pieces: string[] = [];
+  readonly #pieces: Piece[] = [];
   readonly #begun = Date.now();
   #state: 'open' | 'whole' | 'failed' = 'open';
   #failure: unknown;
@@ -26,13 +34,13 @@ class Scrape {
 
   /** Asks for all pages. Never rejects. */
   async make(ask: AskPage): Promise<void> {
-    const text = new Exposition(this.format);
+    const text: Exposition = this.format === 'protobuf' ? new ProtobufExposition() : new TextExposition(this.format);
     try {
       let page: FigurePage | undefined;
       do {
         page = await ask(page?.next);
         if (page === undefined) throw new Error('the scrape took too long: the data plane has begun others since');
-        this.#add(page.families.map((family) => text.family(family)).join(''));
+        this.#add(joined(page.families.map((family) => text.family(family))));
       } while (page.next !== undefined && this.#state === 'open');
       if (this.#state !== 'open') return;
       this.#state = 'whole';
@@ -56,7 +64,7 @@ class Scrape {
   }
 
   /** The whole text. An error cuts it off. */
-  async *read(): AsyncGenerator<string> {
+  async *read(): AsyncGenerator<Piece> {
     this.#readers++;
     try {
       for (let at = 0; ;) {
@@ -65,7 +73,7 @@ class Scrape {
         const piece = this.#pieces[at];
         if (piece !== undefined) {
           at++;
-          if (piece !== '') yield piece;
+          if (piece.length > 0) yield piece;
         } else if (this.#state === 'whole') return;
         else await this.#changed.promise;
       }
@@ -74,7 +82,7 @@ class Scrape {
     }
   }
 
-  #add(piece: string): void {
+  #add(piece: Piece): void {
     this.#pieces.push(piece);
     this.#wake();
   }
@@ -93,7 +101,7 @@ export class SharedScrapes {
   #turn: Promise<void> = Promise.resolve();
 
   /** @returns the text in pieces, when the first one is there @throws what `ask` has thrown for the first page */
-  async read(format: Format, ask: AskPage): Promise<AsyncGenerator<string>> {
+  async read(format: Format, ask: AskPage): Promise<AsyncGenerator<Piece>> {
     const scrape = this.#open.get(format) ?? this.#begin(format, ask);
     await scrape.ready();
     return scrape.read();

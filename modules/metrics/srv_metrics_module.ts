@@ -3,7 +3,7 @@ import { Cluster, type ClusterView } from '../../core/contract/cluster.js';
 import { action, DATA_PLANE_ERRORS, route, type Call, type Reply } from '../../core/contract/control.js';
 import { ApiRoutes } from '../../core/contract/api-routes.js';
 import { DataPlane } from '../../core/contract/data-plane.js';
-import { Families } from '../../core/contract/families.js';
+import { Families, type FigureFamily } from '../../core/contract/families.js';
 import type { HttpHandlers, LocationScope } from '../../core/contract/http.js';
 import { Log } from '../../core/contract/log.js';
 import { controlModule, coreModule, type HttpModule } from '../../core/contract/manifest.js';
@@ -19,12 +19,12 @@ import { Transactions } from '../../core/contract/transactions.js';
 import { Upstreams } from '../../core/contract/upstreams.js';
 import { acceptedFormat } from './accepted-format.js';
 import { CONTENT_TYPES } from './exposition.js';
-import type { AnyFamily } from './grouped.js';
-import { Listings } from './listings.js';
+import type { AnyFamily } from '../../core/toolkit/figures/grouped.js';
+import { Listings } from '../../core/toolkit/figures/listings.js';
 import { memberFamilies } from './member-figures.js';
-import { metricFamilies } from './module-metrics.js';
+import { metricFamilies } from '../../core/toolkit/figures/module-metrics.js';
 import { clusterFamilies, nodeFamilies } from './node-figures.js';
-import type { FigurePage } from './page.js';
+import type { FigurePage } from '../../core/toolkit/figures/page.js';
 import { processFamilies } from './process-figures.js';
 import { SharedScrapes } from './shared-scrapes.js';
 import { LoadMeter, LOOK, ThreadLoads, type ThreadLoad } from './thread-load.js';
@@ -60,6 +60,7 @@ export class MetricsData {
   ) {
     this.#channel = channels.open('load', { told: (load, worker) => this.#loads.take(workerName(worker), load) });
     this.#listings = new Listings({ rejected: (reason) => log.write('warn', `metrics: ${reason}`) });
+    families.provide(() => ({ families: this.#own() }));
   }
 
   start(role: string): void {
@@ -90,14 +91,18 @@ export class MetricsData {
   }
 
   *#all(first: readonly AnyFamily[], ofModules: Iterable<AnyFamily>): Generator<AnyFamily> {
+    yield* first;
+    yield* metricFamilies(this.metrics.read());
+    yield* ofModules;
+  }
+
+  /** Figures of the node, its threads and the members. */
+  *#own(): Generator<FigureFamily> {
     const { info, transactions, statistics, status } = this;
     yield* nodeFamilies({ version: info.version, configuration: transactions.version, statistics, status });
-    yield* first;
     yield* this.#loads.families([MAIN, ...Array.from(status.workers(), ({ index }) => workerName(index))]);
     yield* memberFamilies('http', this.upstreams);
     yield* memberFamilies('stream', this.streamUpstreams);
-    yield* metricFamilies(this.metrics.read());
-    yield* ofModules;
   }
 
   async #clusterView(): Promise<readonly AnyFamily[]> {
@@ -123,12 +128,15 @@ const directives = {
 const read = {
   summary: 'Read all figures, for Prometheus',
   responses: {
-    200: Type.String({ contentMediaType: 'text/plain', description: 'Text of Prometheus, or of OpenMetrics where `Accept` prefers it.' }),
+    200: Type.String({
+      contentMediaType: 'text/plain',
+      description: 'Text of Prometheus; of OpenMetrics, or messages of Prometheus (protobuf), where `Accept` prefers them.',
+    }),
   },
   errors: DATA_PLANE_ERRORS,
 } as const;
 
-/** Metrics for Prometheus and programs that read its format: text, or OpenMetrics. */
+/** Metrics for Prometheus and programs that read its formats: text, OpenMetrics, or messages with native histograms. */
 @controlModule({ name: NAME, api: '1.2', key: 'metrics', root: '/metrics', dataModule: NAME, directives })
 export class MetricsApi implements HttpModule {
   readonly #scrapes = new SharedScrapes();

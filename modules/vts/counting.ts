@@ -20,6 +20,7 @@ export interface Sources {
   readonly cache: boolean;
   readonly limitReq: boolean;
   readonly limitConn: boolean;
+  readonly traces: boolean;
 }
 
 /** A request that has ended, taken apart once for all of its rows. One object for all requests of a thread. */
@@ -34,6 +35,11 @@ export class EndedRequest {
   #limitReq = -1;
   #limitConn = -1;
   #isSecure = false;
+
+  /** Milliseconds. */
+  get time(): number {
+    return this.#time;
+  }
 
   read(request: HttpRequest, sources: Sources): void {
     const { protocol } = request;

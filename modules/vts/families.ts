@@ -1,6 +1,7 @@
 import type { Collection, FigureFamily } from '../../core/contract/families.js';
 import type { Labels } from '../../core/contract/metrics.js';
 import type { Collector, NamedRow } from './collector.js';
+import type { Exemplars } from './exemplars.js';
 import { OTHER } from './filters.js';
 import {
   AttemptFigure,
@@ -45,14 +46,14 @@ const SESSIONS: Group = { kinds: ['stream_server'], prefix: 'srv_stream', of: 'a
 const LISTENERS: Group = { kinds: ['listener'], prefix: 'srv_listener', of: 'a listener', labels: ({ name }) => ({ address: name }) };
 
 /** Figures for monitoring, made while they are read. */
-export function collectFamilies(collector: Collector): Collection {
+export function collectFamilies(collector: Collector, exemplars: Pick<Exemplars, 'of'>): Collection {
   const { rows, done } = collector.scrape();
-  return { families: familiesOf(rows, collector), done };
+  return { families: familiesOf(rows, collector, exemplars), done };
 }
 
-function* familiesOf(rows: readonly NamedRow[], { budget }: Collector): Generator<FigureFamily> {
+function* familiesOf(rows: readonly NamedRow[], { budget }: Collector, exemplars: Pick<Exemplars, 'of'>): Generator<FigureFamily> {
   const byKind = Map.groupBy(rows, ({ kind }) => kind);
-  for (const group of REQUESTS) yield* requestFamilies(group, of(byKind, group));
+  for (const group of REQUESTS) yield* requestFamilies(group, of(byKind, group), exemplars);
   for (const group of ATTEMPTS) yield* attemptFamilies(group, of(byKind, group));
   yield {
     name: 'srv_http_subrequests',
@@ -74,7 +75,7 @@ function* familiesOf(rows: readonly NamedRow[], { budget }: Collector): Generato
 type RowsByKind = ReadonlyMap<RowKind, readonly NamedRow[]>;
 const of = (byKind: RowsByKind, { kinds }: Group): NamedRow[] => kinds.flatMap((kind) => byKind.get(kind) ?? []);
 
-function* requestFamilies(group: Group, rows: readonly NamedRow[]): Generator<FigureFamily> {
+function* requestFamilies(group: Group, rows: readonly NamedRow[], exemplars: Pick<Exemplars, 'of'>): Generator<FigureFamily> {
   const { prefix } = group;
   const one = counterFamilies(rows, group);
   yield one('requests', 'Requests', Http.Requests);
@@ -114,6 +115,7 @@ function* requestFamilies(group: Group, rows: readonly NamedRow[]): Generator<Fi
     rows,
     group,
     0,
+    exemplars,
   );
 }
 

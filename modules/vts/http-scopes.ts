@@ -2,6 +2,7 @@ import type { FigureRow, FigureTable } from '../../core/contract/figures.js';
 import { DECLINED, type HttpHandlers, type HttpRequest, type Result, type Scope } from '../../core/contract/http.js';
 import { EndedRequest, type Sources } from './counting.js';
 import type { directives } from './directives.js';
+import type { Exemplars } from './exemplars.js';
 import { Filter } from './filters.js';
 import { Http, HTTP_SHAPE, keyOf, Main, MAIN_SHAPE } from './layout.js';
 import type { MemberRows } from './member-rows.js';
@@ -39,15 +40,18 @@ function sourcesOf(scope: HttpStatisticsScope): Sources {
     cache: scope.lines('proxy_cache_path').length + scope.lines('fastcgi_cache_path').length > 0,
     limitReq: scope.lines('limit_req_zone').length > 0,
     limitConn: scope.lines('limit_conn_zone').length > 0,
+    traces: scope.lines('telemetry').length > 0,
   };
 }
 
 /** Counters of the requests of a server. */
 export class ServerCounters {
+  readonly key: string;
   readonly row: FigureRow;
 
   constructor(scope: HttpStatisticsScope, table: FigureTable) {
-    this.row = table.held(keyOf('server', serverName(scope)), HTTP_SHAPE, scope);
+    this.key = keyOf('server', serverName(scope));
+    this.row = table.held(this.key, HTTP_SHAPE, scope);
   }
 
   readonly begin = (request: HttpRequest): Result => {
@@ -92,6 +96,7 @@ export class ScopeCounters {
   readonly #location: FigureRow | undefined;
   readonly #filters: readonly Filter[];
   readonly #sources: Sources;
+  readonly #locationKey: string;
 
   constructor(
     scope: HttpStatisticsScope,
@@ -100,12 +105,14 @@ export class ScopeCounters {
     private readonly ended: EndedRequest,
     private readonly members: MemberRows,
     private readonly server: { readonly current: ServerCounters | undefined },
+    private readonly exemplars: Pick<Exemplars, 'note'>,
   ) {
     const location = around(scope, 'location');
     const zone = location && zoneName(location);
     const { conf } = scope;
     this.#main = table.held(keyOf('main', ''), MAIN_SHAPE, scope);
-    this.#location = zone === undefined ? undefined : table.held(keyOf('location', zone), HTTP_SHAPE, scope);
+    this.#locationKey = keyOf('location', zone ?? '');
+    this.#location = zone === undefined ? undefined : table.held(this.#locationKey, HTTP_SHAPE, scope);
     const filters = [...conf.vhost_traffic_status_filter_by_set_key, ...conf.vts_filter_by_set_key];
     this.#filters = filters.map((line) => new Filter(table, line, mostGroups(scope)));
     this.#sources = sourcesOf(scope);
@@ -126,7 +133,15 @@ export class ScopeCounters {
       if (retries > 0) this.#location.add(Http.Retries, retries);
     }
     for (const filter of this.#filters) filter.count(request, ended);
+    if (this.#sources.traces) this.#noteExemplars(request);
   };
+
+  #noteExemplars(request: HttpRequest): void {
+    const { time } = this.ended;
+    const server = this.server.current;
+    if (server !== undefined) this.exemplars.note(server.key, request, time);
+    if (this.#location !== undefined) this.exemplars.note(this.#locationKey, request, time);
+  }
 
   /** An attempt at a member has ended. */
   readonly countAttempt: NonNullable<HttpHandlers['memberAttempt']> = (request, attempt, event) => {

@@ -1,8 +1,8 @@
 /** Samples of rows for monitoring. */
-import type { Distribution } from '../../core/contract/distribution.js';
-import type { FigureFamily, Sample } from '../../core/contract/families.js';
+import type { DistributionSample, FigureFamily, Sample } from '../../core/contract/families.js';
 import type { Labels } from '../../core/contract/metrics.js';
 import type { NamedRow } from './collector.js';
+import type { Exemplars } from './exemplars.js';
 import { CLASSES, CODES, type RowKind } from './layout.js';
 
 /** Kinds of rows with the same figures. */
@@ -26,9 +26,24 @@ export function counterFamilies(rows: readonly NamedRow[], group: Group) {
   });
 }
 
-export function timeFamily(name: string, help: string, rows: readonly NamedRow[], group: Group, distribution: number): FigureFamily {
+/** @param exemplars of the rows; absent: they have none */
+export function timeFamily(
+  name: string,
+  help: string,
+  rows: readonly NamedRow[],
+  group: Group,
+  distribution: number,
+  exemplars?: Pick<Exemplars, 'of'>,
+): FigureFamily {
   const isNumerous = group.kinds.some((kind) => kind.endsWith('member'));
-  return { name, help, unit: 'seconds', kind: 'distribution', isNumerous, samples: distributionSamples(rows, group, distribution) };
+  return {
+    name,
+    help,
+    unit: 'seconds',
+    kind: 'distribution',
+    isNumerous,
+    samples: distributionSamples(rows, group, distribution, exemplars),
+  };
 }
 
 export function* counterSamples(rows: readonly NamedRow[], { labels }: Group, counter: number): Generator<Sample> {
@@ -39,8 +54,17 @@ export function* gaugeSamples(rows: readonly NamedRow[], { labels }: Group): Gen
   for (const row of rows) yield { labels: labels(row), value: row.totals.gauge(0) };
 }
 
-function* distributionSamples(rows: readonly NamedRow[], { labels }: Group, distribution: number): Generator<Sample<Distribution>> {
-  for (const row of rows) yield { labels: labels(row), value: row.totals.distribution(distribution), createdAt: row.totals.createdAt };
+function* distributionSamples(
+  rows: readonly NamedRow[],
+  { labels }: Group,
+  distribution: number,
+  exemplars: Pick<Exemplars, 'of'> | undefined,
+): Generator<DistributionSample> {
+  for (const row of rows) {
+    const { key, createdAt } = row.totals;
+    const found = exemplars?.of(key);
+    yield { labels: labels(row), value: row.totals.distribution(distribution), createdAt, ...(found && { exemplars: found }) };
+  }
 }
 
 /** Samples of a list of counters beside each other. Zeros are left out. */

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { FigureTable } from '../../core/contract/figures.js';
 import { action, type ActionContext } from '../../core/contract/control.js';
+import { Channels } from '../../core/contract/channels.js';
 import { ClientConnections } from '../../core/contract/client-connections.js';
 import { DECLINED, type HttpHandlers } from '../../core/contract/http.js';
 import { httpModule, type HttpModule } from '../../core/contract/manifest.js';
@@ -15,6 +16,7 @@ import { VirtualServers } from '../../core/contract/virtual-servers.js';
 import { Zones } from '../../core/contract/zones.js';
 import { EndedRequest } from './counting.js';
 import { directives, OWN_SIZE } from './directives.js';
+import { Exemplars } from './exemplars.js';
 import { collectFamilies } from './families.js';
 import { CountedServers, isCounted, mostGroups, ScopeCounters, ServerCounters, type HttpStatisticsScope } from './http-scopes.js';
 import { Collector } from './collector.js';
@@ -37,6 +39,8 @@ const NAME = 'srv_http_vts_module';
 const TRIM = 2000;
 /** Samples of rates between two looks at what is wrong: ten seconds. */
 const LOOK = 10;
+/** How often exemplars of rows that are gone are forgotten. Milliseconds. */
+const FORGET = 60_000;
 /** Rows that are set to zero before others run. */
 const RESET = 50;
 
@@ -54,11 +58,13 @@ export class HttpStatistics extends StatisticsMemory implements HttpModule {
   /** Rows of members by their table. */
   readonly #members = new Map<FigureTable, MemberRows>();
   readonly #listeners: ListenerRows;
+  readonly #exemplars: Exemplars;
   readonly variables = statisticsVariables(({ scope }) => this.#servers.of(scope as HttpStatisticsScope).current?.row);
   readonly #trimSteps = new Set<() => void>();
 
   constructor(
     zones: Zones,
+    channels: Channels,
     private readonly families: Families,
     private readonly tasks: Tasks,
     private readonly upstreams: Upstreams,
@@ -78,6 +84,7 @@ export class HttpStatistics extends StatisticsMemory implements HttpModule {
       (work) => tasks.run(work),
     );
     this.#listeners = new ListenerRows(this.#tables);
+    this.#exemplars = new Exemplars(channels);
     this.#pages = new Pages(this.#collector, this.#rates, setImmediate);
   }
 
@@ -85,9 +92,11 @@ export class HttpStatistics extends StatisticsMemory implements HttpModule {
     if (role === 'worker') {
       this.connections.observe(this.#listeners);
       this.tasks.every(TRIM, () => this.#trim());
+      this.tasks.every(INTERVAL, () => this.#exemplars.send());
     } else {
-      this.families.provide(() => collectFamilies(this.#collector));
+      this.families.provide(() => collectFamilies(this.#collector, this.#exemplars));
       this.tasks.every(INTERVAL, () => this.#sample());
+      this.tasks.every(FORGET, () => this.#exemplars.retain(new Set(this.#collector.rows.map(({ totals }) => totals.key))));
     }
   }
 
@@ -110,7 +119,7 @@ export class HttpStatistics extends StatisticsMemory implements HttpModule {
     const table = this.#tableOf(scope);
     if (table === undefined) return undefined;
     const members = this.#membersOf(table, mostGroups(scope));
-    const counters = new ScopeCounters(scope, table, this.#ended, members, this.#servers.of(scope));
+    const counters = new ScopeCounters(scope, table, this.#ended, members, this.#servers.of(scope), this.#exemplars);
     const clear = (): void => counters.clear();
     this.#trimSteps.add(clear);
     const release = (): void => void this.#trimSteps.delete(clear);

@@ -4,6 +4,7 @@ export interface ReadSample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
+  readonly exemplar?: { readonly labels: Readonly<Record<string, string>>; readonly value: number; readonly at: number };
 }
 
 export interface ReadFamily {
@@ -63,11 +64,13 @@ export function readText(text: string): ReadSample[] {
 }
 
 function readSample(line: string): ReadSample {
-  const [, name, labels = '', value] = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/s.exec(line) ?? [];
+  const [whole = '', own, text, at] = / # \{(trace_id="[^"]*",span_id="[^"]*")\} ([\d.e-]+) ([\d.]+)$/.exec(line) ?? [];
+  const exemplar = text === undefined ? undefined : { labels: readLabels(own!, line), value: Number(text), at: Number(at) };
+  const [, name, labels = '', value] = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/s.exec(line.slice(0, line.length - whole.length)) ?? [];
   if (name === undefined) throw new Error(`not a sample: ${line}`);
   const number = value === '+Inf' ? Infinity : value === 'NaN' ? NaN : Number(value);
   if (Number.isNaN(number) && value !== 'NaN') throw new Error(`not a number: ${line}`);
-  return { name, labels: readLabels(labels, line), value: number };
+  return { name, labels: readLabels(labels, line), value: number, ...(exemplar && { exemplar }) };
 }
 
 function readLabels(text: string, line: string): Record<string, string> {
@@ -116,9 +119,11 @@ function checkHistogram(name: string, samples: readonly ReadSample[]): void {
   const buckets = samples.filter((sample) => sample.name === `${name}_bucket`);
   const count = samples.find((sample) => sample.name === `${name}_count`)?.value;
   let [bound, below] = [-Infinity, 0];
-  for (const { labels, value } of buckets) {
+  for (const { labels, value, exemplar } of buckets) {
     const le = labels['le'] === '+Inf' ? Infinity : Number(labels['le']);
     if (!(le > bound) || value < below) throw new Error(`${name}: bucket ${labels['le']} is out of order`);
+    if (exemplar !== undefined && !(exemplar.value > bound && exemplar.value <= le))
+      throw new Error(`${name}: the exemplar ${exemplar.value} is not in bucket ${labels['le']}`);
     if (!/^\+Inf$|[.e]/.test(labels['le']!)) throw new Error(`${name}: bound ${labels['le']} is not a float`);
     [bound, below] = [le, value];
   }

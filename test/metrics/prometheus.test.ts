@@ -22,7 +22,7 @@ const node = shared(async (scope): Promise<Node> => {
     setTimeout(() => response.writeHead(request.url === '/broken' ? 500 : 200).end('hello'), request.url === '/slow' ? 40 : 0);
   });
   const one = await startNode(scope, {
-    main: `load_module modules/srv_http_vts_module.so; load_module modules/srv_metrics_module.so; load_module modules/srv_http_dyn_ssl_module.so;`,
+    main: `load_module modules/srv_http_vts_module.so; load_module modules/srv_http_telemetry_module.so; load_module modules/srv_metrics_module.so; load_module modules/srv_http_dyn_ssl_module.so;`,
     controlMain: 'load_module modules/srv_metrics_module.so; load_module modules/srv_http_vts_api_module.so;',
     files: { 'conf/tls.pem': file.cert, 'conf/tls.key': file.key },
     http: `
@@ -33,6 +33,7 @@ const node = shared(async (scope): Promise<Node> => {
       server { listen 127.0.0.1:%%PORT_tls%% ssl; server_name tls.example; ssl_certificate tls.pem; ssl_certificate_key tls.key; }`,
     server: `
       server_name a.example;
+      telemetry on;
       location / { proxy_pass http://demo; }
       location /cached { proxy_pass http://demo; proxy_cache cached; proxy_cache_valid 1m; }
       location /limited { limit_req zone=limited; proxy_pass http://demo; }`,
@@ -50,15 +51,17 @@ const node = shared(async (scope): Promise<Node> => {
   return one;
 });
 
-const prometheus = shared(async (scope: Scope): Promise<number> => {
+/** @param features that are turned on @returns its port */
+async function startPrometheus(scope: Scope, features: readonly string[] = []): Promise<number> {
   const [port, { srv }] = [await freePort(scope), await node()];
   const folder = tempFolder(scope, {
     'prometheus.yml': `
-global: { scrape_interval: 500ms, evaluation_interval: 1s }
+global: { scrape_interval: 1s, evaluation_interval: 1s }
 rule_files: ['${DOCS}/alerts.yml']
 scrape_configs: [{ job_name: srv, static_configs: [{ targets: ['127.0.0.1:${srv.port('metrics')}'] }] }]`,
   });
-  const paths = [`--config.file=${folder}/prometheus.yml`, `--storage.tsdb.path=${folder}/data`];
+  const flags = features.length === 0 ? [] : [`--enable-feature=${features.join(',')}`];
+  const paths = [...flags, `--config.file=${folder}/prometheus.yml`, `--storage.tsdb.path=${folder}/data`];
   const child = spawn(findProgram('prometheus')!, [...paths, `--web.listen-address=127.0.0.1:${port}`], {
     stdio: 'ignore',
   });
@@ -67,11 +70,13 @@ scrape_configs: [{ job_name: srv, static_configs: [{ targets: ['127.0.0.1:${srv.
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
   });
   await waitFor('two scrapes', async () => {
-    const found = await asked(port, 'min_over_time(up[1m]) == 1 and count_over_time(up[1m]) > 2').catch(() => []);
+    const found = await asked(port, 'sum_over_time(up[1m]) > 2').catch(() => []);
     return found.length > 0;
   });
   return port;
-});
+}
+
+const prometheus = shared((scope: Scope) => startPrometheus(scope));
 
 interface Point {
   readonly metric: Readonly<Record<string, string>>;
@@ -110,6 +115,23 @@ testPrometheus('Prometheus has the figures of the API', async (t) => {
   // Ten of 37 take 40 ms and more: a bucket that ends at a power of two has the quantile.
   const quantile = await one('histogram_quantile(0.9, srv_http_request_duration_seconds_bucket{server="a.example"})');
   t.true(quantile >= server.times.p90 / 2000 && quantile <= server.times.p90 / 500, `${quantile} for ${server.times.p90} ms`);
+});
+
+testPrometheus('a Prometheus that asks for them has native histograms, and the traces of requests', async (t) => {
+  const port = await startPrometheus(t, ['native-histograms', 'exemplar-storage']);
+  const { json } = await (await node()).call('GET', '/vts?group=servers');
+  const { servers } = json as { servers: Record<string, { times: { p90: number; count: number } }> };
+  const { p90, count } = servers['a.example']!.times;
+  const one = async (query: string): Promise<number> => Number((await asked(port, query))[0]?.value[1]);
+  t.is(await one('histogram_count(srv_http_request_duration_seconds{server="a.example"})'), count);
+  const quantile = await one('histogram_quantile(0.9, srv_http_request_duration_seconds{server="a.example"})');
+  t.true(Math.abs(quantile * 1000 - p90) <= p90 / 10 + 1, `${quantile} s for ${p90} ms`);
+  const range = `start=${Date.now() / 1000 - 600}&end=${Date.now() / 1000 + 60}`;
+  const { body } = await get(port, `/api/v1/query_exemplars?query=srv_http_request_duration_seconds&${range}`);
+  const { data } = JSON.parse(body) as { data: { exemplars: { labels: Record<string, string>; value: string }[] }[] };
+  const exemplars = data.flatMap((series) => series.exemplars);
+  t.true(exemplars.length > 0, body);
+  for (const { labels } of exemplars) t.regex(`${labels['trace_id']} ${labels['span_id']}`, /^[0-9a-f]{32} [0-9a-f]{16}$/);
 });
 
 /** Queries of the dashboard as Grafana sends them. */

@@ -6,22 +6,24 @@ import type { FigureFamily, Sample } from '../../core/contract/families.js';
 import type { ClusterView } from '../../core/contract/cluster.js';
 import { clusterFamilies } from '../../modules/metrics/node-figures.js';
 import { acceptedFormat } from '../../modules/metrics/accepted-format.js';
-import { Exposition, type Format } from '../../modules/metrics/exposition.js';
-import type { AnyFamily } from '../../modules/metrics/grouped.js';
-import { Listings } from '../../modules/metrics/listings.js';
-import type { FigurePage } from '../../modules/metrics/page.js';
+import { TextExposition, type Format } from '../../modules/metrics/exposition.js';
+import type { AnyFamily } from '../../core/toolkit/figures/grouped.js';
+import { Listings } from '../../core/toolkit/figures/listings.js';
+import type { FigurePage } from '../../core/toolkit/figures/page.js';
 import { SharedScrapes } from '../../modules/metrics/shared-scrapes.js';
+import { ProtobufExposition } from '../../modules/metrics/protobuf-exposition.js';
+import { quantileBounds, readFamilies } from './client-model.js';
 import { readOpenMetrics, readText } from './open-metrics.js';
 
 /** @param most samples of a family that have labels of their own */
 async function textOf(
   families: readonly AnyFamily[],
-  format: Format,
+  format: Exclude<Format, 'protobuf'>,
   most?: number,
 ): Promise<{ text: string; rejected: string[]; pages: number }> {
   const rejected: string[] = [];
   const listings = new Listings({ rejected: (reason) => void rejected.push(reason), ...(most !== undefined && { most }) });
-  const exposition = new Exposition(format);
+  const exposition = new TextExposition(format);
   let [text, pages] = ['', 0];
   let next: string | undefined = listings.begin({ families, done: () => undefined });
   while (next !== undefined) {
@@ -149,6 +151,51 @@ function* each<V>(value: V): Generator<Sample<V>> {
   for (let at = 0; at < 10_000; at++) yield { labels: { upstream: `up${at % 100}`, server: `10.0.${at >> 8}.${at & 255}:80` }, value };
 }
 
+test('messages of Prometheus have labels of any form, native histograms and exemplars', async (t) => {
+  const distribution = new Distribution();
+  const values = Array.from({ length: 1000 }, (_, at) => Math.round(1.01 ** at) % 50_000);
+  for (const value of values) distribution.observe(value);
+  const hostile = 'q"uo\\te\n\0{}\ud800é';
+  const exemplar = { value: 40, at: 1_700_000_000_123, traceId: 'ab'.repeat(16), spanId: 'cd'.repeat(8) };
+  const families: AnyFamily[] = [
+    { ...counter('c', [{ labels: { name: hostile, le: 'x' }, value: 7 }]), help: 'Some "help".' },
+    { name: 'g', help: 'Help.', kind: 'gauge', samples: [{ labels: {}, value: -1.5 }] },
+    {
+      name: 't',
+      help: 'Help.',
+      unit: 'seconds',
+      kind: 'distribution',
+      samples: [{ labels: { a: 'b' }, value: distribution, exemplars: [exemplar] }],
+    },
+    { name: 'e', help: 'Help.', unit: 'seconds', kind: 'distribution', samples: [{ labels: {}, value: new Distribution() }] },
+  ];
+  const listings = new Listings({ rejected: (reason) => t.fail(reason) });
+  const page = JSON.parse(JSON.stringify(await listings.page(listings.begin({ families, done: () => undefined })))) as FigurePage;
+  const exposition = new ProtobufExposition();
+  const read = readFamilies(Buffer.concat(page.families.map((family) => exposition.family(family))));
+  const [c, g, time, empty] = read;
+  t.like(c, { name: 'c_total', type: 'COUNTER', help: 'Some "help".' });
+  t.deepEqual(c?.metric, [{ label: [{ name: 'name', value: hostile.toWellFormed() }], counter: { value: 7 } }]);
+  t.deepEqual(g?.metric, [{ label: [], gauge: { value: -1.5 } }]);
+  t.like(time, { name: 't_seconds', type: 'HISTOGRAM' });
+  const [{ histogram } = { histogram: undefined }] = time?.metric ?? [];
+  t.is(histogram?.sample_count, 1000);
+  t.is(histogram?.bucket.at(-1)?.cumulative_count, values.filter((value) => value < 65_536).length);
+  const sorted = values.toSorted((one, other) => one - other);
+  for (const share of [0.1, 0.5, 0.9, 0.99, 1]) {
+    const exact = sorted[Math.ceil(share * sorted.length) - 1]!;
+    const [from, to] = quantileBounds(histogram!, share);
+    // A whole number of milliseconds may have been anything up to the next one.
+    t.true((exact + 1) / 1000 > from * 0.95 && exact / 1000 <= to * 1.05, `${share}: ${exact} ms, ${from} to ${to} s`);
+  }
+  const withOne = histogram!.bucket.filter((bucket) => bucket.exemplar !== undefined);
+  t.deepEqual(
+    withOne.map(({ upper_bound: bound, exemplar: own }) => [bound, own?.value, own?.label.map(({ value }) => value)]),
+    [[0.064, 0.0405, [exemplar.traceId, exemplar.spanId]]],
+  );
+  t.deepEqual(empty?.metric[0]?.histogram?.positive_span, [{ offset: 0, length: 0 }]);
+});
+
 test('a listing of many samples comes in many pages, between which others run', async (t) => {
   const values = new Distribution();
   for (let value = 1; value < 5000; value *= 1.2) values.observe(value);
@@ -181,9 +228,9 @@ function slowPages(count: number) {
   return { asked, ask };
 }
 
-async function all(pieces: AsyncIterable<string>): Promise<string> {
+async function all(pieces: AsyncIterable<Uint8Array | string>): Promise<string> {
   let text = '';
-  for await (const piece of pieces) text += piece;
+  for await (const piece of pieces) text += typeof piece === 'string' ? piece : Buffer.from(piece).toString();
   return text;
 }
 
@@ -227,7 +274,7 @@ test('clients that do not read lose their scrape to later ones', async (t) => {
   const scrapes = new SharedScrapes();
   const page: FigurePage = { families: [{ name: 'n', help: 'Help.', kind: 'gauge', samples: [[{}, 1]] }], next: '1' };
   const ask = (next: string | undefined): Promise<FigurePage> => Promise.resolve(next === undefined ? page : { families: page.families });
-  const readers: AsyncGenerator<string>[] = [];
+  const readers: AsyncGenerator<Uint8Array | string>[] = [];
   for (let at = 0; at < 6; at++) {
     const reader = await scrapes.read('text', ask);
     await reader.next();
@@ -248,6 +295,9 @@ test('the format is the one that a client prefers', (t) => {
   t.is(acceptedFormat('application/openmetrics-text; version=1.0.0; q=0.3, text/plain;version=0.0.4;q=0.4'), 'text');
   t.is(acceptedFormat('application/openmetrics-text;version=0.0.1,text/plain;q=0.5'), 'text');
   t.is(acceptedFormat('application/json'), 'text');
+  const messages = 'application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited';
+  t.is(acceptedFormat(`${messages},application/openmetrics-text;version=1.0.0;q=0.8,text/plain;q=0.5`), 'protobuf');
+  t.is(acceptedFormat('application/vnd.google.protobuf;proto=other;encoding=delimited,text/plain;q=0.5'), 'text');
 });
 
 test('nodes of a cluster are shown, where there is one', async (t) => {

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
-import { BUCKETS, type Distribution } from '../../core/contract/distribution.js';
-import type { Sample } from '../../core/contract/families.js';
-import type { HistogramValue } from '../../core/contract/metrics.js';
+import { BUCKETS, type Distribution } from '../../contract/distribution.js';
+import type { DistributionSample, Exemplar, Sample } from '../../contract/families.js';
+import type { HistogramValue } from '../../contract/metrics.js';
 import { grouped, SampleBudget, type AnyFamily } from './grouped.js';
-import type { FigurePage, PagedDistribution, PagedFamily, PagedHistogram, PagedSample } from './page.js';
+import type { FigurePage, PagedDistribution, PagedExemplar, PagedFamily, PagedHistogram, PagedSample } from './page.js';
 
 /** Samples of a page: their JSON is made within two milliseconds. A distribution is as long as some of them. */
 const PAGE = 800;
@@ -122,7 +122,8 @@ function* pagedSamples(parts: readonly AnyFamily[], budget: SampleBudget): Gener
   const [{ kind, unit }] = parts as readonly [AnyFamily];
   const scale = unit === 'seconds' ? 1000 : 1;
   if (kind === 'distribution') {
-    for (const sample of budget.distributions(samplesOf<Distribution>(parts))) yield paged(sample, pagedDistribution(sample.value, scale));
+    const samples = samplesOf<Distribution>(parts) as Iterable<DistributionSample>;
+    for (const sample of budget.distributions(samples)) yield pagedTimes(sample, scale);
   } else if (kind === 'histogram') {
     for (const sample of samplesOf<HistogramValue>(parts)) yield paged(sample, pagedHistogram(sample.value));
   } else {
@@ -137,6 +138,17 @@ function* samplesOf<V>(parts: readonly AnyFamily[]): Generator<Sample<V>> {
 
 function paged<V>({ labels, createdAt }: Sample<unknown>, value: V): PagedSample<V> {
   return createdAt === undefined ? [labels, value] : [labels, value, createdAt];
+}
+
+function pagedTimes(sample: DistributionSample, scale: number): PagedSample<PagedDistribution> {
+  const { labels, createdAt = null, exemplars = [] } = sample;
+  const one = paged(sample, pagedDistribution(sample.value, scale));
+  return exemplars.length === 0 ? one : [labels, one[1], createdAt, exemplars.map((exemplar) => pagedExemplar(exemplar, scale))];
+}
+
+/** A value is a whole number: the middle of what it may have been is within its bucket. */
+function pagedExemplar({ value, at, traceId, spanId }: Exemplar, scale: number): PagedExemplar {
+  return [(value + 0.5) / scale, at, traceId, spanId];
 }
 
 function pagedDistribution({ sum, counts }: Distribution, scale: number): PagedDistribution {

@@ -1,4 +1,4 @@
-import { leastOf } from '../../core/contract/distribution.js';
+import { leastOf } from '../../contract/distribution.js';
 
 /** Buckets of a distribution as Prometheus has them. */
 export interface Bounds {

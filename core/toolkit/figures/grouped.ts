@@ -1,6 +1,6 @@
-import { Distribution } from '../../core/contract/distribution.js';
-import type { FigureFamily, Sample } from '../../core/contract/families.js';
-import type { Labels } from '../../core/contract/metrics.js';
+import { Distribution } from '../../contract/distribution.js';
+import type { DistributionSample, FigureFamily, Sample } from '../../contract/families.js';
+import type { Labels } from '../../contract/metrics.js';
 import type { HistogramFamily } from './module-metrics.js';
 
 export type AnyFamily = FigureFamily | HistogramFamily;
@@ -48,7 +48,7 @@ export class SampleBudget {
     if (labels !== undefined) yield { labels, value: sum };
   }
 
-  *distributions(samples: Iterable<Sample<Distribution>>): Generator<Sample<Distribution>> {
+  *distributions(samples: Iterable<DistributionSample>): Generator<DistributionSample> {
     let count = 0;
     let other: Sample<Distribution> | undefined;
     for (const sample of samples) {

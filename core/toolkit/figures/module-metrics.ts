@@ -1,5 +1,5 @@
-import type { FigureFamily } from '../../core/contract/families.js';
-import type { HistogramValue, Labels, MetricValue } from '../../core/contract/metrics.js';
+import type { FigureFamily } from '../../contract/families.js';
+import type { HistogramValue, Labels, MetricValue } from '../../contract/metrics.js';
 
 /** Histograms of modules, whose bounds are their own. */
 export interface HistogramFamily {
