@@ -1,7 +1,7 @@
 import { argType } from '../../core/contract/arg-type.js';
 import { choice, confPath, flag, number, optional, rest, template, text, time } from '../../core/contract/args.js';
-import { ArgError, directive } from '../../core/contract/spec.js';
-import { keepRule } from './keep-rules.js';
+import { ArgError, directive, type ArgType } from '../../core/contract/spec.js';
+import { keepRule, logRule } from './keep-rules.js';
 import { PROPAGATORS } from './trace-context.js';
 
 const ANYWHERE = ['http', 'server', 'location'] as const;
@@ -31,11 +31,24 @@ const collectorUrl = argType<string>({
   print: (value) => value,
 });
 
+const LEVELS = ['debug', 'info', 'notice', 'warn', 'error', 'crit', 'alert', 'emerg'] as const;
+
+function atLeast(least: number, type: ArgType<number>): ArgType<number> {
+  return {
+    ...type,
+    parse(value, context) {
+      const result = type.parse(value, context);
+      if (result < least) throw new ArgError(`invalid time "${value}"`, `${least / 1000}s at least`);
+      return result;
+    },
+  };
+}
+
 export const exporterDirectives = {
   endpoint: directive({
     in: IN_EXPORTER,
     args: collectorUrl,
-    doc: 'URL of the collector (OTLP over HTTP, protobuf): `http://127.0.0.1:4318`. `/v1/traces` is appended, unless it ends so.',
+    doc: 'URL of the collector (OTLP over HTTP, protobuf): `http://127.0.0.1:4318`. `/v1/traces`, `/v1/logs` and `/v1/metrics` are below it.',
   }),
   trusted_certificate: directive({
     in: IN_EXPORTER,
@@ -48,15 +61,33 @@ export const exporterDirectives = {
     many: true,
     doc: 'Field of requests to the collector, such as a key.',
   }),
-  interval: directive({ in: IN_EXPORTER, args: time(), default: '5s', doc: 'Longest time until a span is sent.' }),
-  batch_size: directive({ in: IN_EXPORTER, args: number({ min: 1, max: 10_000 }), default: '512', doc: 'Spans of a request at most.' }),
+  interval: directive({ in: IN_EXPORTER, args: time(), default: '5s', doc: 'Longest time until a span or log record is sent.' }),
+  batch_size: directive({
+    in: IN_EXPORTER,
+    args: number({ min: 1, max: 10_000 }),
+    default: '512',
+    doc: 'Spans, log records or figures of a request at most.',
+  }),
   batch_count: directive({
     in: IN_EXPORTER,
     args: number({ min: 1, max: 1000 }),
     default: '16',
-    doc: 'Batches that wait at most, of all workers together. Further spans are dropped, and counted.',
+    doc: 'Batches of each kind that wait at most, of all workers together. Further spans and log records are dropped, and counted.',
   }),
   timeout: directive({ in: IN_EXPORTER, args: time(), default: '10s', doc: 'Longest time until the collector has responded.' }),
+  metrics: directive({ in: IN_EXPORTER, args: flag(), default: 'off', doc: 'Sends the figures of `/metrics`.' }),
+  metrics_interval: directive({
+    in: IN_EXPORTER,
+    args: atLeast(1000, time()),
+    default: '60s',
+    doc: 'Time between two exports of the figures, 1s at least.',
+  }),
+  logs: directive({
+    in: IN_EXPORTER,
+    args: choice('off', ...LEVELS),
+    default: 'off',
+    doc: 'Sends the lines of the error log from this level on, if some `error_log` writes them.',
+  }),
   gzip: directive({ in: IN_EXPORTER, args: flag(), default: 'off', doc: 'Compresses requests to the collector.' }),
 };
 
@@ -91,10 +122,15 @@ export const directives = {
     args: rest(keepRule),
     doc: 'Records requests that are not sampled as well if one of these conditions holds at their end: `status>=500 time>1s attempts>1`.',
   }),
+  telemetry_log: directive({
+    in: ANYWHERE,
+    args: rest(logRule),
+    doc: 'Sends a log record for each request (`all`), or for requests of which one of these conditions holds at their end: `status>=500 time>1s attempts>1`; `off`: none. A record of a sampled request names its trace.',
+  }),
   otel_exporter: directive({
     in: ['http'],
     block: { context: 'otel_exporter', directives: exporterDirectives },
-    doc: 'Where spans are sent.',
+    doc: 'Where spans, log records and figures are sent.',
   }),
   otel_service_name: directive({
     in: ['http'],

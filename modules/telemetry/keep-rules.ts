@@ -39,6 +39,14 @@ export const keepRule = argType<KeepRule>({
   print: ({ text }) => text,
 });
 
+/** A word of `telemetry_log`. */
+export const logRule = argType<KeepRule | 'all' | 'off'>({
+  kind: 'text',
+  form: `all | off | ${keepRule.form}`,
+  parse: (text, context, written) => (text === 'all' || text === 'off' ? text : keepRule.parse(text, context, written)),
+  print: (rule) => (typeof rule === 'string' ? rule : rule.text),
+});
+
 /** One condition is enough. */
 export function isKept(rules: readonly KeepRule[], outcome: RequestOutcome): boolean {
   return rules.some(({ field, matches }) => matches(outcome[field]));

@@ -28,9 +28,10 @@ export class OtlpCalls {
 
   constructor(
     private readonly settings: ExportSettings,
+    url: string,
     private readonly assertAllowed: AssertAllowed,
   ) {
-    this.#url = new URL(settings.url);
+    this.#url = new URL(url);
     this.#isSecure = this.#url.protocol === 'https:';
     this.#agent = new (this.#isSecure ? HttpsAgent : HttpAgent)({ keepAlive: true, maxSockets: 1 });
     // The address is checked between its look-up and the connection.

@@ -53,8 +53,8 @@ export function readableSpan(record: SpanRecord, { resource, instrumentationScop
   };
 }
 
-/** Seconds and nanoseconds. */
-function timeOf(ms: number): Time {
+/** Seconds and nanoseconds. @param ms epoch milliseconds, with fractions */
+export function timeOf(ms: number): Time {
   const seconds = Math.floor(ms / 1000);
   return [seconds, Math.round((ms - seconds * 1000) * 1000) * 1000];
 }

@@ -1,6 +1,7 @@
 import type { HttpRequest } from '../../core/contract/http.js';
 import type { MemberAttempt } from '../../core/contract/member-attempt.js';
 import { isKept } from './keep-rules.js';
+import { requestFacts } from './request-facts.js';
 import type { ExtraAttribute } from './span-records.js';
 import { inject, type RemoteContext, type SpanContextText } from './trace-context.js';
 import { newSpanId, newTraceId } from './trace-ids.js';
@@ -149,7 +150,6 @@ export class RequestTrace implements SpanContextText {
   #addRequest(request: HttpRequest, start: number, end: number, cacheStatus: string): void {
     const { traceId, spanId, parentId, state, parent, settings } = this;
     const isOwn = parent instanceof RequestTrace;
-    const { method, host, protocol, status, connection } = request;
     this.#sink.add({
       kind: isOwn ? 'subrequest' : 'request',
       traceId,
@@ -160,19 +160,7 @@ export class RequestTrace implements SpanContextText {
       start,
       end,
       name: isOwn ? '' : (settings.name?.of(request) ?? ''),
-      method,
-      isSecure: connection.secure,
-      target: isOwn ? `${request.uri}${request.args === '' ? '' : `?${request.args}`}` : request.requestUri,
-      host,
-      serverPort: connection.localPort,
-      protocol,
-      client: request.variable('remote_addr') ?? '',
-      peer: connection.remoteAddress,
-      peerPort: connection.remotePort,
-      userAgent: request.header('user-agent') ?? '',
-      route: settings.route,
-      status,
-      bodySent: request.bodyBytesSent,
+      ...requestFacts(request, isOwn, settings.route),
       cacheStatus,
       extra: extraOf(settings, request),
     });
@@ -181,7 +169,7 @@ export class RequestTrace implements SpanContextText {
 
 const NONE: readonly ExtraAttribute[] = [];
 
-function extraOf({ attributes }: TraceSettings, request: HttpRequest): readonly ExtraAttribute[] {
+export function extraOf({ attributes }: Pick<TraceSettings, 'attributes'>, request: HttpRequest): readonly ExtraAttribute[] {
   if (attributes.length === 0) return NONE;
   return attributes.map(({ name, value }): ExtraAttribute => [name, value.of(request)]).filter(([, value]) => value !== '');
 }

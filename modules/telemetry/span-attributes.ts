@@ -27,8 +27,9 @@ export function shownSpan(record: SpanRecord): ShownSpan {
   return record.kind === 'cache' ? cacheSpan(record) : requestSpan(record);
 }
 
-function requestSpan(record: RequestRecord): ShownSpan {
-  const { kind, method, target, route, status } = record;
+/** Attributes of a request, as its span and its log record have them. */
+export function requestAttributes(record: RequestRecord): Record<string, Value> {
+  const { method, target, route, status } = record;
   const attributes: Record<string, Value> = {};
   setMethod(attributes, method);
   const query = target.indexOf('?');
@@ -47,8 +48,14 @@ function requestSpan(record: RequestRecord): ShownSpan {
   attributes['http.response.body.size'] = record.bodySent;
   if (record.cacheStatus !== '') attributes['srv.cache.status'] = record.cacheStatus;
   for (const [key, value] of record.extra) attributes[key] = value;
+  if (status >= 500) attributes['error.type'] = String(status);
+  return attributes;
+}
+
+function requestSpan(record: RequestRecord): ShownSpan {
+  const { kind, method, route, status } = record;
+  const attributes = requestAttributes(record);
   const isError = status >= 500;
-  if (isError) attributes['error.type'] = String(status);
   const usual = `${kind === 'subrequest' ? 'subrequest' : spanMethod(method)} ${route}`.trimEnd();
   return { name: record.name || usual, kind: kind === 'request' ? SERVER : INTERNAL, attributes, error: isError ? '' : undefined };
 }

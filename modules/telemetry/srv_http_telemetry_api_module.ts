@@ -7,19 +7,25 @@ import type { TelemetryView } from './telemetry-view.js';
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 const time = Type.String({ description: 'In the form of ISO 8601.' });
 
+const signal = (noun: string) => ({
+  exported: count(`${noun} that the collector has accepted.`),
+  dropped: Type.Object({
+    queue_full: count('Too many waited.'),
+    failed: count('The collector could not be reached, or did not respond as it should.'),
+    rejected: count('The collector has rejected them.'),
+  }),
+  waiting: count(`${noun} that were not exported yet.`),
+});
+
 const read = {
-  summary: 'Read the state of the export of spans',
+  summary: 'Read the state of the export of spans, log records and figures',
   responses: {
     200: Type.Object(
       {
         endpoint: Type.Union([Type.String(), Type.Null()], { description: 'URL that spans are sent to; null: there is no otel_exporter.' }),
-        exported: count('Spans that the collector has accepted.'),
-        dropped: Type.Object({
-          queue_full: count('Too many spans waited.'),
-          failed: count('The collector could not be reached, or did not respond as it should.'),
-          rejected: count('The collector has rejected them.'),
-        }),
-        waiting: count('Spans that were not exported yet.'),
+        ...signal('Spans'),
+        logs: Type.Object(signal('Log records')),
+        metrics: Type.Object(signal('Figures')),
         lastExport: Type.Union([time, Type.Null()]),
         lastFailure: Type.Union([Type.Object({ at: time, error: Type.String() }), Type.Null()]),
       },
@@ -29,7 +35,7 @@ const read = {
   errors: DATA_PLANE_ERRORS,
 } as const;
 
-/** State of the export of spans: `/v1/telemetry`. */
+/** State of the export of spans, log records and figures: `/v1/telemetry`. */
 @controlModule({ name: 'srv_http_telemetry_api_module', api: '1.2', key: 'telemetry', dataModule: 'srv_http_telemetry_module' })
 export class TelemetryApi {
   constructor(private readonly dataPlane: DataPlane) {}

@@ -20,6 +20,10 @@ export interface TraceSettings {
   readonly route: string;
 }
 
+export function attributesOf({ conf }: TelemetryScope): TraceSettings['attributes'] {
+  return conf.telemetry_attribute.map(({ name, value }) => ({ name: bytes(name), value }));
+}
+
 /** Values of requests are strings of bytes; texts of the configuration become that. */
 const bytes = (text: string): string => Buffer.from(text).toString('latin1');
 
@@ -36,14 +40,14 @@ export function traceSettings(scope: TelemetryScope): TraceSettings | undefined 
     injects: context === 'propagate' || context === 'inject',
     forms: scope.conf.telemetry_propagators,
     keep,
-    attributes: scope.conf.telemetry_attribute.map(({ name, value }) => ({ name: bytes(name), value })),
+    attributes: attributesOf(scope),
     name: scope.conf.otel_span_name,
     route: routeOf(scope),
   };
 }
 
 /** The location that a scope is, or is in. */
-function routeOf(scope: TelemetryScope | Scope): string {
+export function routeOf(scope: TelemetryScope | Scope): string {
   if (scope.kind === 'location') return scope.directive === undefined ? '' : bytes(locationName(scope.directive).name);
   return scope.parent === undefined ? '' : routeOf(scope.parent);
 }

@@ -1,10 +1,19 @@
 /** A collector of OpenTelemetry for tests: it decodes with the published definitions, and rejects what is wrong. */
 import { gunzipSync } from 'node:zlib';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { httpBackend } from '../harness/backends.js';
+import { httpBackend, httpsBackend } from '../harness/backends.js';
+import type { Certificate } from '../harness/certificate.js';
 import type { Scope } from '../harness/scope.js';
 import { waitFor } from '../harness/wait.js';
-import { ExportTraceServiceRequest, ExportTraceServiceResponse, type KeyValue, type OtlpSpan } from './otlp-messages.js';
+import {
+  ExportLogsServiceRequest,
+  ExportMetricsServiceRequest,
+  ExportTraceServiceRequest,
+  ExportTraceServiceResponse,
+  type KeyValue,
+  type OtlpMetric,
+  type OtlpSpan,
+} from './otlp-messages.js';
 
 export interface ReceivedSpan {
   readonly traceId: string;
@@ -24,12 +33,33 @@ export interface ReceivedSpan {
   readonly message: string;
 }
 
+export interface ReceivedLog {
+  /** Milliseconds since 1970. */
+  readonly time: number;
+  readonly severity: number;
+  readonly level: string;
+  readonly body: string;
+  readonly attributes: Readonly<Record<string, unknown>>;
+  readonly traceId: string;
+}
+
+/** One figure: its value, or the number of its values and their sum. */
+export interface ReceivedFigure {
+  readonly name: string;
+  readonly unit: string;
+  readonly attributes: Readonly<Record<string, unknown>>;
+  readonly value: number;
+  readonly sum: number;
+}
+
 /** How a request is responded to: a status, with fields and a body. */
 export type CollectorReply = (response: ServerResponse, request: IncomingMessage) => void;
 
 export interface Collector {
   readonly port: number;
   readonly spans: ReceivedSpan[];
+  readonly logs: ReceivedLog[];
+  readonly figures: ReceivedFigure[];
   /** Attributes of the resource of each request. */
   readonly resources: Readonly<Record<string, unknown>>[];
   readonly requests: readonly IncomingMessage[];
@@ -47,32 +77,31 @@ export function partialSuccess(rejectedSpans: number, errorMessage: string): Uin
   return ExportTraceServiceResponse.encode({ partialSuccess: { rejectedSpans, errorMessage } }).finish();
 }
 
-export async function startCollector(t: Scope, port = 0): Promise<Collector> {
-  const [spans, resources, errors]: [ReceivedSpan[], Record<string, unknown>[], string[]] = [[], [], []];
+/** @param tls for https */
+export async function startCollector(t: Scope, port = 0, tls?: Pick<Certificate, 'cert' | 'key'>): Promise<Collector> {
+  const received: Received = { spans: [], logs: [], figures: [], resources: [] };
+  const errors: string[] = [];
   const state: { reply: CollectorReply | undefined } = { reply: undefined };
-  const backend = await httpBackend(
-    t,
-    (request, response) => {
-      const pieces: Buffer[] = [];
-      request.on('data', (piece: Buffer) => pieces.push(piece));
-      request.on('end', () => {
-        if (state.reply !== undefined) return state.reply(response, request);
-        try {
-          const body = Buffer.concat(pieces);
-          read(request, request.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body, spans, resources);
-          response.writeHead(200, { 'Content-Type': 'application/x-protobuf' }).end(ExportTraceServiceResponse.encode({}).finish());
-        } catch (error) {
-          errors.push((error as Error).message);
-          response.writeHead(400).end();
-        }
-      });
-    },
-    port,
-  );
+  const handle = (request: IncomingMessage, response: ServerResponse): void => {
+    const pieces: Buffer[] = [];
+    request.on('data', (piece: Buffer) => pieces.push(piece));
+    request.on('end', () => {
+      if (state.reply !== undefined) return state.reply(response, request);
+      try {
+        const body = Buffer.concat(pieces);
+        read(request, request.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body, received);
+        response.writeHead(200, { 'Content-Type': 'application/x-protobuf' }).end(ExportTraceServiceResponse.encode({}).finish());
+      } catch (error) {
+        errors.push((error as Error).message);
+        response.writeHead(400).end();
+      }
+    });
+  };
+  const backend = await (tls === undefined ? httpBackend(t, handle, port) : httpsBackend(t, tls, handle));
+  const { spans } = received;
   return Object.assign(state, {
     port: backend.port,
-    spans,
-    resources,
+    ...received,
     errors,
     requests: backend.requests,
     close: () => backend.close(),
@@ -85,18 +114,75 @@ export async function startCollector(t: Scope, port = 0): Promise<Collector> {
   });
 }
 
-function read({ method, url, headers }: IncomingMessage, body: Buffer, spans: ReceivedSpan[], resources: Record<string, unknown>[]): void {
-  assert(method === 'POST' && url === '/v1/traces', `${method} ${url}`);
+interface Received {
+  readonly spans: ReceivedSpan[];
+  readonly logs: ReceivedLog[];
+  readonly figures: ReceivedFigure[];
+  readonly resources: Record<string, unknown>[];
+}
+
+function read({ method, url, headers }: IncomingMessage, body: Buffer, received: Received): void {
+  assert(method === 'POST', `${method} ${url}`);
   assert(headers['content-type'] === 'application/x-protobuf', `type ${headers['content-type']}`);
-  const message = ExportTraceServiceRequest.decode(body);
-  // Fields that the definitions do not have would be missing.
-  assert(Buffer.from(ExportTraceServiceRequest.encode(message).finish()).equals(body), 'the message has unknown fields');
-  for (const { resource, scopeSpans } of message.resourceSpans ?? []) {
+  if (url === '/v1/traces') readSpans(body, received);
+  else if (url === '/v1/logs') readLogs(body, received);
+  else if (url === '/v1/metrics') readFigures(body, received);
+  else assert(false, `path ${url}`);
+}
+
+/** Fields that the definitions do not have would be missing. */
+function decoded<T>(type: { decode(bytes: Uint8Array): T; encode(message: T): { finish(): Uint8Array } }, body: Buffer): T {
+  const message = type.decode(body);
+  assert(Buffer.from(type.encode(message).finish()).equals(body), 'the message has unknown fields');
+  return message;
+}
+
+function readSpans(body: Buffer, { spans, resources }: Received): void {
+  for (const { resource, scopeSpans } of decoded(ExportTraceServiceRequest, body).resourceSpans ?? []) {
     resources.push(attributesOf(resource?.attributes ?? []));
     for (const { scope, spans: list } of scopeSpans ?? []) {
       assert(scope?.name === 'srv', 'no scope');
       for (const span of list ?? []) spans.push(checked(span));
     }
+  }
+}
+
+function readLogs(body: Buffer, { logs }: Received): void {
+  for (const { scopeLogs } of decoded(ExportLogsServiceRequest, body).resourceLogs ?? [])
+    for (const { scope, logRecords } of scopeLogs ?? []) {
+      assert(scope?.name === 'srv', 'no scope');
+      for (const record of logRecords ?? []) {
+        const time = Number(record.timeUnixNano) / 1e6;
+        assert(Math.abs(Date.now() - time) < 300_000, `time ${time}`);
+        logs.push({
+          time,
+          severity: record.severityNumber ?? 0,
+          level: record.severityText ?? '',
+          body: record.body?.['stringValue'] as string,
+          attributes: attributesOf(record.attributes ?? []),
+          traceId: hex(record.traceId),
+        });
+      }
+    }
+}
+
+function readFigures(body: Buffer, { figures }: Received): void {
+  // Numbers of zero are left out of the message that is encoded again, and are in the one that came.
+  for (const { scopeMetrics } of ExportMetricsServiceRequest.decode(body).resourceMetrics ?? [])
+    for (const { metrics } of scopeMetrics ?? []) for (const metric of metrics ?? []) readMetric(metric, figures);
+}
+
+function readMetric({ name = '', unit = '', sum, gauge, histogram }: OtlpMetric, figures: ReceivedFigure[]): void {
+  assert(name !== '' && !name.endsWith('_total'), `name "${name}"`);
+  if (sum) assert(sum.aggregationTemporality === 2 && sum.isMonotonic === true, `${name} is not a cumulative counter`);
+  for (const point of (sum ?? gauge ?? histogram)?.dataPoints ?? []) {
+    assert(Number(point.timeUnixNano) >= Number(point.startTimeUnixNano), `${name}: times`);
+    const counts = (point.bucketCounts ?? []).map(Number);
+    const count = Number(point.count ?? 0);
+    if (histogram) assert(counts.length === point.explicitBounds!.length + 1, `${name}: ${counts.length} buckets`);
+    if (histogram) assert(counts.reduce((all, one) => all + one, 0) === count && counts.every((one) => one >= 0), `${name}: counts`);
+    const attributes = attributesOf(point.attributes ?? []);
+    figures.push({ name, unit, attributes, value: histogram ? count : (point.asDouble ?? 0), sum: point.sum ?? 0 });
   }
 }
 

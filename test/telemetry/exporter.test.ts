@@ -1,14 +1,18 @@
 /** The export of spans to collectors that are away, slow, or wrong: the part that runs in the thread, with real collectors. */
 import test from 'ava';
-import type { ExportSettings, FromExporter } from '../../modules/telemetry/export-messages.js';
-import { SpanExporter } from '../../modules/telemetry/span-exporter.js';
+import type { ExportSettings, SignalResult } from '../../modules/telemetry/export-messages.js';
+import { traceCodec } from '../../modules/telemetry/signal-codecs.js';
+import { SignalExporter } from '../../modules/telemetry/signal-exporter.js';
 import type { SpanRecord } from '../../modules/telemetry/span-records.js';
+import { selfSigned } from '../harness/certificate.js';
 import { freePort } from '../harness/ports.js';
 import type { Scope } from '../harness/scope.js';
 import { waitFor } from '../harness/wait.js';
 import { partialSuccess, startCollector, type Collector, type CollectorReply } from './collector.js';
 
-const SETTINGS: Omit<ExportSettings, 'url'> = {
+const SETTINGS: Omit<ExportSettings, 'endpoint'> = {
+  logLevel: undefined,
+  metricsInterval: undefined,
   headers: {},
   certificates: undefined,
   gzip: false,
@@ -42,12 +46,14 @@ class Tested {
   readonly dropped = { queue_full: 0, failed: 0, rejected: 0 };
   readonly failures: string[] = [];
   waiting = 0;
-  readonly exporter: SpanExporter;
+  readonly exporter: SignalExporter<SpanRecord>;
 
   constructor(t: Scope, port: number, settings: Partial<ExportSettings> = {}) {
-    const all = { ...SETTINGS, url: `http://127.0.0.1:${port}/v1/traces`, ...settings };
-    this.exporter = new SpanExporter(
+    const all = { ...SETTINGS, endpoint: `http://127.0.0.1:${port}`, ...settings };
+    this.exporter = new SignalExporter(
       all,
+      `${all.endpoint}/v1/traces`,
+      traceCodec(all),
       allow,
       (message) => this.#receive(message),
       (count) => (this.waiting = count),
@@ -55,10 +61,10 @@ class Tested {
     t.teardown(() => this.exporter.finish());
   }
 
-  #receive(message: FromExporter): void {
+  #receive(message: SignalResult): void {
     if (message.kind === 'exported') this.exported += message.count;
     else if (message.kind === 'dropped') this.dropped[message.reason] += message.count;
-    else if (message.kind === 'failure') this.failures.push(message.text);
+    else this.failures.push(message.text);
   }
 
   done(count: number): Promise<unknown> {
@@ -186,4 +192,23 @@ test('everything that waits is sent at the end, compressed if so configured', as
   t.is(tested.exported, 50);
   t.is(collector.spans.length, 50);
   t.deepEqual(collector.errors, []);
+});
+
+test('a collector with https is verified with the certificates of the configuration', async (t) => {
+  const file = selfSigned('localhost');
+  const collector = await startCollector(t, 0, file);
+  const https = (settings: Partial<ExportSettings>): Tested =>
+    new Tested(t, collector.port, { endpoint: `https://localhost:${collector.port}`, ...settings });
+  const trusting = https({ certificates: file.cert });
+  trusting.exporter.add(spans(3));
+  await trusting.done(3);
+  t.is(trusting.exported, 3);
+  for (const certificates of [undefined, selfSigned('localhost').cert]) {
+    const other = https({ certificates });
+    other.exporter.add(spans(1));
+    await waitFor('a failure', () => other.failures.length > 0);
+    t.regex(other.failures[0] ?? '', /certificate/);
+    t.is(other.exported, 0);
+  }
+  t.is(collector.spans.length, 3);
 });

@@ -33,6 +33,48 @@ interface TraceResponse {
   readonly partialSuccess?: { readonly rejectedSpans?: number; readonly errorMessage?: string };
 }
 
+export interface OtlpLog {
+  readonly timeUnixNano?: unknown;
+  readonly severityNumber?: number;
+  readonly severityText?: string;
+  readonly body?: Readonly<Record<string, unknown>> | null;
+  readonly attributes?: readonly KeyValue[];
+  readonly traceId?: Uint8Array;
+  readonly spanId?: Uint8Array;
+}
+interface LogRequest {
+  readonly resourceLogs?: readonly {
+    readonly resource?: { readonly attributes?: readonly KeyValue[] } | null;
+    readonly scopeLogs?: readonly { readonly scope?: { readonly name?: string } | null; readonly logRecords?: readonly OtlpLog[] }[];
+  }[];
+}
+export interface OtlpPoint {
+  readonly attributes?: readonly KeyValue[];
+  readonly startTimeUnixNano?: unknown;
+  readonly timeUnixNano?: unknown;
+  readonly asDouble?: number;
+  readonly count?: unknown;
+  readonly sum?: number;
+  readonly bucketCounts?: readonly unknown[];
+  readonly explicitBounds?: readonly number[];
+}
+export interface OtlpMetric {
+  readonly name?: string;
+  readonly unit?: string;
+  readonly sum?: {
+    readonly dataPoints?: readonly OtlpPoint[];
+    readonly aggregationTemporality?: number;
+    readonly isMonotonic?: boolean;
+  } | null;
+  readonly gauge?: { readonly dataPoints?: readonly OtlpPoint[] } | null;
+  readonly histogram?: { readonly dataPoints?: readonly OtlpPoint[]; readonly aggregationTemporality?: number } | null;
+}
+interface MetricRequest {
+  readonly resourceMetrics?: readonly {
+    readonly scopeMetrics?: readonly { readonly scope?: { readonly name?: string } | null; readonly metrics?: readonly OtlpMetric[] }[];
+  }[];
+}
+
 interface Definitions {
   readonly opentelemetry: {
     readonly proto: {
@@ -43,10 +85,14 @@ interface Definitions {
             readonly ExportTraceServiceResponse: Message<TraceResponse>;
           };
         };
+        readonly logs: { readonly v1: { readonly ExportLogsServiceRequest: Message<LogRequest> } };
+        readonly metrics: { readonly v1: { readonly ExportMetricsServiceRequest: Message<MetricRequest> } };
       };
     };
   };
 }
 
-export const { ExportTraceServiceRequest, ExportTraceServiceResponse } = (root as unknown as Definitions).opentelemetry.proto.collector
-  .trace.v1;
+const { collector } = (root as unknown as Definitions).opentelemetry.proto;
+export const { ExportTraceServiceRequest, ExportTraceServiceResponse } = collector.trace.v1;
+export const { ExportLogsServiceRequest } = collector.logs.v1;
+export const { ExportMetricsServiceRequest } = collector.metrics.v1;

@@ -254,6 +254,9 @@ test('errors of the configuration are rejected', async (t) => {
     ['telemetry_propagators jaeger;', /invalid value "jaeger"/],
     ['otel_exporter { interval 1s; }', /"otel_exporter" requires "endpoint"/],
     ['otel_exporter { endpoint collector:4318; }', /invalid URL "collector:4318"/],
+    ['otel_exporter { endpoint http://a:4318; metrics_interval 10ms; }', /invalid time "10ms"/],
+    ['otel_exporter { endpoint http://a:4318; } telemetry_log all time>1s;', /"all" and "off" have no other parameters/],
+    ['telemetry_log sometimes;', /invalid condition "sometimes"/],
   ];
   for (const [line, message] of errors) {
     const conf = `load_module modules/srv_http_telemetry_module.so; events {} http { ${line} server { listen 127.0.0.1:%%PORT_web%%; } }`;

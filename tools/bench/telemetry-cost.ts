@@ -11,7 +11,8 @@ import { UpstreamFields } from '../../core/http/request/upstream-fields.js';
 import { DEFAULT_HEAD_LIMITS } from '../../core/net/http1/message-head.js';
 import { parseRequestHead, RequestHead } from '../../core/net/http1/request-head.js';
 import { SHARED_BYTES } from '../../modules/telemetry/export-messages.js';
-import { SpanBatch } from '../../modules/telemetry/span-batch.js';
+import { RecordBatch } from '../../modules/telemetry/record-batch.js';
+import type { SpanRecord } from '../../modules/telemetry/span-records.js';
 import { locationHandlers, serverHandlers } from '../../modules/telemetry/tracer.js';
 import type { TraceSettings } from '../../modules/telemetry/trace-settings.js';
 import { fakeAttempt } from '../../testing/member-response.js';
@@ -128,8 +129,12 @@ function timeOf(count: number, head: RequestHead, handlers: readonly HttpHandler
 
 /** Takes messages as the main thread does. */
 const sink = new Worker(`require('node:worker_threads').parentPort.on('message', () => undefined)`, { eval: true });
-const batch = new SpanBatch(() => ({ tell: (message) => sink.postMessage(message) }), fakeMetrics().counter('dropped'));
-batch.use({ memory: new SharedArrayBuffer(SHARED_BYTES), batchSize: 512, limit: 8192 });
+const batch = new RecordBatch<SpanRecord>(
+  'traces',
+  () => ({ tell: (message) => sink.postMessage(message) }),
+  fakeMetrics().counter('dropped'),
+);
+batch.use({ memory: new SharedArrayBuffer(SHARED_BYTES), batchSize: 512, limit: 8192, logLevel: undefined });
 
 const handlersOf = (settings: TraceSettings): readonly HttpHandlers[] => [
   serverHandlers(settings, (span) => batch.add(span)),

@@ -1,60 +1,58 @@
-import { ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer';
-import type { DropReason, ExportSettings, FromExporter } from './export-messages.js';
+import type { DropReason, ExportSettings, SignalResult } from './export-messages.js';
 import { OtlpCalls, type AssertAllowed, type OtlpResponse } from './otlp-call.js';
-import { originOf, readableSpan, type Origin } from './readable-spans.js';
 import { isRetryable, pauseBefore } from './retry.js';
-import type { SpanRecord } from './span-records.js';
+import type { SignalCodec } from './signal-codecs.js';
 
 /** A batch is given up after this many calls, or milliseconds. */
 const MOST_CALLS = 6;
 const PATIENCE = 60_000;
 
-interface Batch {
-  readonly spans: readonly SpanRecord[];
+interface Batch<R> {
+  readonly records: readonly R[];
   readonly payload: Uint8Array;
   readonly since: number;
   calls: number;
 }
 
-/** Queue of spans, and the calls that send them: one at a time. */
-export class SpanExporter {
+/** Queue of the records of one signal, and the calls that send them: one at a time. */
+export class SignalExporter<R> {
   readonly #calls: OtlpCalls;
-  readonly #origin: Origin;
-  readonly #waiting: SpanRecord[] = [];
+  readonly #waiting: R[] = [];
   /** The batch that is being sent, or that waits for its next call. */
-  #batch: Batch | undefined;
+  #batch: Batch<R> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isCalling = false;
   /** No call before (epoch milliseconds). */
   #pausedUntil = 0;
   #onEmpty: (() => void) | undefined;
 
-  /** @param waits notified of the number of spans that wait */
+  /** @param url of the signal @param waits notified of the number of records that wait */
   constructor(
     private readonly settings: ExportSettings,
+    url: string,
+    private readonly codec: SignalCodec<R>,
     assertAllowed: AssertAllowed,
-    private readonly tell: (message: FromExporter) => void,
+    private readonly tell: (result: SignalResult) => void,
     private readonly waits: (count: number) => void,
   ) {
-    this.#calls = new OtlpCalls(settings, assertAllowed);
-    this.#origin = originOf(settings.resource, settings.version);
+    this.#calls = new OtlpCalls(settings, url, assertAllowed);
   }
 
   get #count(): number {
-    return this.#waiting.length + (this.#batch?.spans.length ?? 0);
+    return this.#waiting.length + (this.#batch?.records.length ?? 0);
   }
 
-  add(spans: readonly SpanRecord[]): void {
+  add(records: readonly R[]): void {
     const room = Math.max(0, this.settings.limit - this.#count);
-    const taken = spans.length <= room ? spans : spans.slice(0, room);
-    this.#drop('queue_full', spans.length - taken.length);
-    for (const span of taken) this.#waiting.push(span);
+    const taken = records.length <= room ? records : records.slice(0, room);
+    this.#drop('queue_full', records.length - taken.length);
+    for (const record of taken) this.#waiting.push(record);
     this.#schedule();
   }
 
-  /** Spans that are not in a call, for a successor. */
-  takeWaiting(): SpanRecord[] {
-    const taken = [...(this.#isCalling ? [] : (this.#batch?.spans ?? [])), ...this.#waiting];
+  /** Records that are not in a call, for a successor. */
+  takeWaiting(): R[] {
+    const taken = [...(this.#isCalling ? [] : (this.#batch?.records ?? [])), ...this.#waiting];
     this.#waiting.length = 0;
     if (!this.#isCalling) this.#batch = undefined;
     clearTimeout(this.#timer);
@@ -102,36 +100,33 @@ export class SpanExporter {
     this.#schedule();
   }
 
-  #nextBatch(): Batch {
-    const spans = this.#waiting.splice(0, this.settings.batchSize);
-    const payload = ProtobufTraceSerializer.serializeRequest(spans.map((span) => readableSpan(span, this.#origin))) ?? new Uint8Array();
-    return { spans, payload, since: Date.now(), calls: 0 };
+  #nextBatch(): Batch<R> {
+    const records = this.#waiting.splice(0, this.settings.batchSize);
+    return { records, payload: this.codec.encode(records), since: Date.now(), calls: 0 };
   }
 
-  #received(batch: Batch, response: OtlpResponse): void {
+  #received(batch: Batch<R>, response: OtlpResponse): void {
     const { status } = response;
     if (isRetryable(status)) return this.#failed(batch, `the collector responded with ${status}`, response.retryAfter);
     this.#batch = undefined;
     if (status < 200 || status > 299) {
-      this.#drop('rejected', batch.spans.length);
+      this.#drop('rejected', batch.records.length);
       this.tell({ kind: 'failure', text: `the collector responded with ${status}` });
       return;
     }
-    const rejected = Math.min(batch.spans.length, this.#rejected(response));
+    const rejected = Math.min(batch.records.length, this.#rejected(response));
     this.#drop('rejected', rejected);
-    this.tell({ kind: 'exported', count: batch.spans.length - rejected });
+    this.tell({ kind: 'exported', count: batch.records.length - rejected });
   }
 
-  /** Spans that the collector has not accepted, by the body of its response. */
+  /** Records that the collector has not accepted, by the body of its response. */
   #rejected({ body, type }: OtlpResponse): number {
     if (body.length === 0) return 0;
     try {
       if (!/^application\/x-protobuf\b/i.test(type)) throw new Error(`its type is "${type}"`);
-      const { partialSuccess } = ProtobufTraceSerializer.deserializeResponse(body);
-      const { rejectedSpans: rejected = 0 } = partialSuccess ?? {};
-      const { errorMessage = '' } = partialSuccess ?? {};
-      if (rejected > 0 || errorMessage !== '')
-        this.tell({ kind: 'failure', text: `the collector rejected ${rejected} spans: ${errorMessage}` });
+      const { rejected, message } = this.codec.partialSuccess(body);
+      if (rejected > 0 || message !== '')
+        this.tell({ kind: 'failure', text: `the collector rejected ${rejected} ${this.codec.noun}: ${message}` });
       return Math.max(0, rejected);
     } catch (error) {
       this.tell({ kind: 'failure', text: `the response of the collector is malformed: ${(error as Error).message}` });
@@ -139,14 +134,14 @@ export class SpanExporter {
     }
   }
 
-  #failed(batch: Batch, text: string, retryAfter: string | undefined): void {
+  #failed(batch: Batch<R>, text: string, retryAfter: string | undefined): void {
     const now = Date.now();
     this.tell({ kind: 'failure', text });
     const pause = pauseBefore(batch.calls, retryAfter, now);
     this.#pausedUntil = now + pause;
     if (batch.calls < MOST_CALLS && now + pause - batch.since <= PATIENCE) return;
     this.#batch = undefined;
-    this.#drop('failed', batch.spans.length);
+    this.#drop('failed', batch.records.length);
   }
 
   #drop(reason: DropReason, count: number): void {
