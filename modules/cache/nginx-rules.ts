@@ -24,7 +24,7 @@ export const nginxRules: CachingRules = {
   isAbout: () => true,
   renewed,
   sentHead: ({ head }) => head,
-  selectingValue: (_, value = '') => value.replace(/\s+/g, ''),
+  selectingValue: (_, value = '') => value.replace(/[ \t]*,[ \t]*/g, ',').replace(/[ \t]+/g, ' '),
   modified: ({ modified }) => modified,
 };
 
@@ -61,7 +61,8 @@ function accelExpires(value: string | undefined, now: number): number | undefine
 }
 
 function fromControl(control: string): number | undefined {
-  if (/(?:^|[\s,])(?:no-cache|no-store|private)(?=$|[\s,=])/.test(control)) return 0;
+  // Anywhere in the text, as nginx: a member that separates them otherwise means them nevertheless.
+  if (/no-cache|no-store|private/.test(control)) return 0;
   return directiveOf(control, 's-maxage') ?? directiveOf(control, 'max-age');
 }
 

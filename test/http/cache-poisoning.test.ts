@@ -35,6 +35,7 @@ const start = shared(async (scope): Promise<Setup> => {
         location ~ [.]css$ { proxy_pass http://members; }
         location /account { proxy_cache off; proxy_pass http://members; }
         location /flood { proxy_cache flood; proxy_pass http://members; }
+        location /posted { proxy_cache_methods POST; proxy_cache_key $request_method$request_uri$request_body; proxy_pass http://members; }
         location /used { proxy_cache used; proxy_cache_min_uses 2; proxy_pass http://members; }
         location /heads { proxy_cache_convert_head off; proxy_cache_key $request_method$uri; proxy_pass http://members; }
         location /digest { proxy_cache_key $arg_k; proxy_pass http://members; }
@@ -209,6 +210,25 @@ test('a flood of variants: a key has a bounded number of them, and goes on to be
     if ((await ask(path, { headers: { 'Accept-Language': `x-${n}`, 'X-N': '1' } })).headers['x-cache'] === 'HIT') hits++;
   t.true(hits <= 65, String(hits));
   t.true(readdirSync(srv.path('vary')).length > 65, 'unreachable ones go when they are unused');
+});
+
+test('fields that Vary names and that differ by a space within are different', async (t) => {
+  const { until } = await start();
+  const languages = ['de en', 'deen', 'de, en'];
+  for (const language of [...languages, ...languages])
+    t.true(
+      (await until('HIT', '/vary/spaces?f=Vary:Accept-Language', { headers: { 'Accept-Language': language } })).body.endsWith(language),
+    );
+});
+
+test('POST that is stored: with the body in the key each body has a response of its own', async (t) => {
+  const { ask, until } = await start();
+  const post = async (body: string): Promise<string> => (await until('HIT', '/posted', { method: 'POST', body })).body;
+  const [first, second] = [await post('a=1'), await post('a=2')];
+  t.regex(first, /^POST \/posted \d+$/);
+  t.not(first, second);
+  t.is(await post('a=1'), first);
+  t.regex((await ask('/posted')).body, /^GET /);
 });
 
 test('a flood of keys: the ones used longest ago go, and with min_uses one that is used once is not stored', async (t) => {

@@ -81,6 +81,8 @@ test('a response is stored for all workers, in the layout of nginx', async (t) =
 for (const [what, path] of [
   ['Cache-Control: no-store', '/a?f=Cache-Control:no-store'],
   ['Cache-Control: private', '/b?f=Cache-Control:max-age%3D9,%20private'],
+  ['Cache-Control: no-store;', '/k?f=Cache-Control:max-age%3D9;no-store;'],
+  ['Cache-Control: "private"', '/l?f=Cache-Control:max-age%3D9,%22private%22'],
   ['Cache-Control: max-age=0', '/c?f=Cache-Control:max-age%3D0'],
   ['an invalid Expires', '/d?f=Expires:0'],
   ['X-Accel-Expires: 0', '/e?f=Cache-Control:max-age%3D9&f=X-Accel-Expires:0'],
