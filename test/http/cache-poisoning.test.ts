@@ -99,7 +99,7 @@ test('what a request is redirected to by a member is stored with its own URI, no
   const { ask, until, member } = await start();
   const path = '/dl?f=X-Accel-Redirect:/inner/secret&f=Cache-Control:no-store';
   for (let n = 1; n <= 3; n++) {
-    t.regex((await ask(path)).body, /^GET \/inner\/secret 1/);
+    t.regex((await ask(path)).body, /^GET \/inner\/secret \d/);
     t.is(member.count('/dl'), n, 'the member decides each time');
   }
   await until('HIT', path);
