@@ -36,11 +36,12 @@ type Head = Omit<StoredHead, 'bodyLength'>;
 const SHORT = 16_384;
 /** Milliseconds that a short body has to become whole before others read what there is of it. */
 const READERS_WAIT = 5;
-/** Short responses of one worker that wait for other threads at most: 4 MB of bodies. More are not stored. */
-const MOST_WAITING = 256;
+/** Bytes of short responses of one worker that wait for other threads at most. More are not stored. */
+const MOST_WAITING = 4_194_304;
 
 /** Stores responses. A worker writes short ones itself, as long as the disk responds in time; other threads write everything else. */
 export class EntryWriter {
+  /** Bytes. */
   #waiting = 0;
   /** More would have to wait, and the log has it. */
   #isLate = false;
@@ -73,17 +74,16 @@ export class EntryWriter {
   }
 
   async #storeLater(place: EntryFiles, bytes: Buffer, admission: EntryAdmission): Promise<boolean> {
-    if (this.#waiting >= MOST_WAITING) {
-      if (!this.#isLate)
-        this.late(`${MOST_WAITING} responses wait for the disk, which does not keep up: further ones are not stored meanwhile`);
+    if (this.#waiting + bytes.length > MOST_WAITING) {
+      if (!this.#isLate) this.late('4 MB of responses wait for the disk, which does not keep up: further ones are not stored meanwhile');
       this.#isLate = true;
       return false;
     }
-    this.#waiting++;
+    this.#waiting += bytes.length;
     try {
       return await this.#storeElsewhere(place, (file) => writeAll(file, bytes, 0), admission);
     } finally {
-      this.#waiting--;
+      this.#waiting -= bytes.length;
       if (this.#waiting <= MOST_WAITING / 2) this.#isLate = false;
     }
   }
