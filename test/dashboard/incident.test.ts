@@ -29,6 +29,7 @@ browserTest.serial('chromium: the overview shows what is wrong, since when, and 
   await page.until(together('of the responses of www.example are 5xx', '500 ×', `from ${failing} of search`, 'for '));
   await page.until(together('127.0.0.1:1 of search is unavail', 'Connection refused', 'for '));
   await page.until(together('Certificate of www.example ends in 5 days', String(new Date(Date.now() + 5.5 * 86_400_000).getFullYear())));
+  await page.until(together('Limit zone clients is full', 'make the zone larger'));
   await page.until(together(CHANGE, 'writer', `- server ${slow};`, `+ server ${slow} weight=2;`, 'ago'));
   t.false(await page.value(together('is slow', 'for at least')), 'the server knows since when');
   await pictures(page, 'overview', ['light', 'dark', 'phone']);
@@ -57,6 +58,8 @@ browserTest.serial('chromium: slow members since when, and slow requests with th
   await page.until(together('GET', '/checkout', 'first byte', `${slow} of checkout`));
   t.regex(String(await page.value("document.querySelector('.phase-list').innerText")), /first byte \d/);
   await pictures(page, 'slow', ['light']);
+  await go(page, 'limits');
+  await page.until(together('clients', 'full'));
   await go(page, 'upstreams');
   await page.until(
     `[...document.querySelectorAll('.virtual-row')].some(({ innerText }) => innerText.includes(${JSON.stringify(slow)}) && /slow[^]*first byte after/.test(innerText))`,
