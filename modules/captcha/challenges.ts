@@ -15,7 +15,7 @@ type Uses = RecordFields<Field>;
 export type UseRecords = Records<Field>;
 
 /** Milliseconds that a challenge waits for its solution. */
-export const LIFETIME = 1_200_000;
+const LIFETIME = 1_200_000;
 /** Records of what clients have done with challenges. */
 export const USE_RECORDS = { fields: FIELDS, ttl: LIFETIME, sync: { merge: keepLarger } } as const;
 
@@ -65,7 +65,7 @@ export class Challenges {
   constructor(
     private readonly records: UseRecords,
     private readonly secrets: () => Secrets,
-    /** Epoch milliseconds: there were attempts at challenges of this time or before which a full zone has dropped. */
+    /** Epoch milliseconds: of challenges of this time or before there may have been attempts that are not in the records. */
     private readonly forgotten: () => number,
     private readonly sounds: Sounds,
   ) {}

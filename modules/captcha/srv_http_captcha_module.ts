@@ -9,7 +9,7 @@ import { ServerInfo } from '../../core/contract/server-info.js';
 import { Zones } from '../../core/contract/zones.js';
 import type { ZoneSize } from '../../core/contract/args.js';
 import { CaptchaSolutions, type SolutionEffects } from './solutions.js';
-import { Challenges, LIFETIME, USE_RECORDS } from './challenges.js';
+import { Challenges, USE_RECORDS } from './challenges.js';
 import { digestOf, type Mode } from './sealed-challenge.js';
 import { directives } from './directives.js';
 import { digestOfPage, NO_FORM, originalOf, type Original } from './original-request.js';
@@ -69,7 +69,7 @@ const STATE = {};
 })
 export class Captcha {
   readonly #sessions: ZoneSize;
-  /** By session zone the time of the newest challenge whose attempts it has dropped. */
+  /** By session zone the time of the newest challenge of which attempts may be unknown: it has dropped them, or is as old as that. */
   readonly #forgotten: ZoneSize;
   readonly #zones = new Map<string, UsedZone>();
   #ownSecret: Secrets | undefined;
@@ -140,7 +140,9 @@ export class Captcha {
   #siteOf(scope: CaptchaScope, secrets: () => Secrets): CaptchaSite {
     const { captcha_session_zone: zone, captcha_text_file: texts, captcha_redirect_uri_file: page } = scope.conf;
     const { name } = zone ?? this.#sessions;
-    const forgotten = this.zones.records(this.#forgotten, { fields: ['issued'], ttl: LIFETIME });
+    const forgotten = this.zones.records(this.#forgotten, { fields: ['issued'] });
+    // New memory, as after a start, has nothing about the challenges before, which may have been solved.
+    if (forgotten.get(name) === undefined) forgotten.update(name, later, Date.now());
     const evicted = (_: string, { issued }: { readonly issued: number }): void => void forgotten.update(name, later, issued);
     const records = this.zones.records(zone ?? this.#sessions, { ...USE_RECORDS, evicted });
     const template = page?.in(scope, 'captcha_redirect_uri_file') ?? SHIPPED_PAGE;
