@@ -20,7 +20,7 @@ const read = {
         lost: Type.Integer({ minimum: 0, description: 'Slow requests that were too many in a second to be kept.' }),
         requests: Type.Array(
           Type.Object({
-            time: Type.String({ format: 'date-time', description: 'When the request was over.' }),
+            time: Type.String({ description: 'When the request was over, in ISO 8601.' }),
             duration: Type.Number({ description: 'Milliseconds, as all times.' }),
             phases: Type.Object({ before: milliseconds, ...parts, client: milliseconds }, { description: 'They add up to the duration.' }),
             server: Type.String(),

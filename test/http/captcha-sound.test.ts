@@ -95,7 +95,7 @@ const solved = (all: Sounds, least: number): number => all.filter(({ counts, lin
 const groups = (all: Sounds, least: number): number =>
   all.reduce((sum, { counts, lines }) => {
     const found = heard(lines, least);
-    return sum + (found.length === counts.length ? [...counts].filter((count, at) => found[at] === count).length : 0);
+    return sum + (found.length === counts.length ? Array.from(counts).filter((count, at) => found[at] === count).length : 0);
   }, 0);
 
 test('a matched filter counts some groups of tones right, and hardly a sound where pictures are wanted', (t) => {

@@ -16,6 +16,7 @@ import { STANDARD_MODULES } from '../../core/kernel/standard-modules.js';
 import { ErrorLog } from '../../core/log/error-log.js';
 import { AppendedLogFiles } from '../../core/log/log-files.js';
 import { ChannelHub, MasterChannels } from '../../core/kernel/channel-hub.js';
+import { FamilySources } from '../../core/kernel/module-families.js';
 import { ModuleZones } from '../../core/kernel/module-zones.js';
 import { ZoneMetrics } from '../../core/zone/metrics.js';
 import { ZoneSet } from '../../core/zone/zone-set.js';
@@ -31,6 +32,7 @@ function provideMemory({ services }: Instance): void {
   services.provide(ModuleZones, new ModuleZones({ ...place, clock: { now: 0 } }));
   services.provide(ZoneMetrics, new ZoneMetrics({ ...place, onFull: () => undefined }));
   services.provide(ChannelHub, new MasterChannels(async () => undefined));
+  services.provide(FamilySources, new FamilySources());
 }
 
 /** All modules of a plane, in its main thread. */
