@@ -2,6 +2,7 @@
 import type { ClusterPairs } from '../contract/cluster.js';
 import type { RedisConnection } from '../contract/redis.js';
 import type { NodeStatus } from './log-follower.js';
+import { parseNodeRecord } from './node-record-form.js';
 import { script } from './redis-script.js';
 
 /** A node that has written nothing for so long is away; its record is kept for a day. Milliseconds. */
@@ -33,6 +34,8 @@ export interface KnownNode extends NodeRecord {
 
 export interface KnownNodes {
   readonly nodes: readonly KnownNode[];
+  /** Names of records that have another form. */
+  readonly ignored: readonly string[];
   readonly epoch: number;
   /** Of the last change. */
   readonly version: number;
@@ -67,11 +70,17 @@ export async function publishNode(connection: RedisConnection, name: string, rec
   const reply = await connection.script(PUBLISH, keysOf(connection), [name, JSON.stringify(record), KEPT_MS]);
   const [now, before, all, epoch, version] = reply as Published;
   const nodes: KnownNode[] = [];
-  for (let at = 0; at < all.length; at += 2) nodes.push(knownNode(all[at] ?? '', all[at + 1] ?? '', Number(now)));
+  const ignored: string[] = [];
+  for (let at = 0; at < all.length; at += 2) {
+    const node = knownNode(all[at] ?? '', all[at + 1] ?? '', Number(now));
+    if (node === undefined) ignored.push(all[at] ?? '');
+    else nodes.push(node);
+  }
   const earlier = before === '' ? undefined : knownNode(name, before, Number(now));
   const isShadowed = earlier?.isAlive === true && earlier.id !== record.id;
   return {
     nodes: nodes.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    ignored,
     epoch: Number(epoch),
     version: Number(version),
     isShadowed,
@@ -83,10 +92,11 @@ export async function forgetNode(connection: RedisConnection, name: string): Pro
   await connection.command('HDEL', keysOf(connection)[0], name);
 }
 
-function knownNode(name: string, text: string, now: number): KnownNode {
+/** @returns undefined: it has another form */
+function knownNode(name: string, text: string, now: number): KnownNode | undefined {
   const space = text.indexOf(' ');
-  const record = JSON.parse(text.slice(space + 1)) as NodeRecord;
-  return { ...record, name, isAlive: now - Number(text.slice(0, space)) < ALIVE_MS };
+  const record = parseNodeRecord(text.slice(space + 1));
+  return record && { ...record, name, isAlive: Math.abs(now - Number(text.slice(0, space))) < ALIVE_MS };
 }
 
 /** True if a node has a version, or a later one. */

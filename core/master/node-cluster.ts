@@ -67,6 +67,8 @@ export class NodeCluster extends Cluster {
   #soon: NodeJS.Timeout | undefined;
   #wasInSync = false;
   #isShadowed = false;
+  /** Names of the records that were reported last. */
+  #ignored = '';
   #state: { readonly state: NodeStatus['state']; readonly since: number } = { state: 'in_sync', since: Date.now() };
 
   constructor(private readonly options: NodeClusterOptions) {
@@ -205,11 +207,25 @@ export class NodeCluster extends Cluster {
       if (known.isShadowed && !this.#isShadowed)
         log.write('error', `another node of the cluster has the name "${nodeName()}": set "node_name", a different one on each node`);
       this.#isShadowed = known.isShadowed;
+      this.#reportIgnored(known.ignored, shared.connection);
       return known;
     } catch {
       // The connection reports why.
       return undefined;
     }
+  }
+
+  #reportIgnored(names: readonly string[], { keys }: RedisConnection): void {
+    const ignored = names
+      .toSorted()
+      .map((name) => JSON.stringify(name))
+      .join(', ');
+    if (ignored !== '' && ignored !== this.#ignored)
+      this.options.log.write(
+        'warn',
+        `ignored records of the cluster, which are not those of a node: ${ignored}; remove them with "HDEL ${keys}nodes NAME"`,
+      );
+    this.#ignored = ignored;
   }
 
   /** @param isKnown the order of changes can be read */

@@ -52,6 +52,24 @@ testRedis('redis-server: a change by the API of one node is in the traffic of th
   t.like(health.nodes['a']?.peers[2], { server: member, state: 'up' });
   t.like(health.nodes['b']?.peers[2], { server: member, state: 'up' });
 
+  // Records that are not those of a node hide no other one.
+  for (const [name, record] of [
+    ['x', '{'],
+    ['y', 'null'],
+    ['z', '{"state":"bogus"}'],
+  ] as const)
+    await server.cli('HSET', '{srv:shop}:nodes', name, `${Date.now()} ${record}`);
+  await a.srv.waitForLog(
+    /ignored records of the cluster, which are not those of a node: [^]*"z"; remove them with "HDEL \{srv:shop\}:nodes NAME"/,
+  );
+  t.deepEqual(
+    (await view(a)).nodes.map(({ name, state }) => [name, state]),
+    [
+      ['a', 'in_sync'],
+      ['b', 'in_sync'],
+    ],
+  );
+
   await server.kill();
   await b.srv.waitForLog(/configuration: changes of other nodes cannot be read, serving version \d+/);
   const rejected = await b.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:9' });
