@@ -198,7 +198,7 @@ export class Live {
     }
   }
 
-  /** Follows a stream until it ends, or nobody sees the page: browsers allow few connections to a server, for all of their tabs. */
+  /** Follows a stream until it ends, or the page is hidden: browsers allow few connections to a server, for all of their tabs. */
   async #whileVisible(signal: AbortSignal, path: string, onEvent: (data: string, id: string) => void): Promise<void> {
     if (document.hidden) await visible(signal);
     const hidden = new AbortController();

@@ -5,7 +5,7 @@ import type { Peer, SlowMember, Statistics, Upstream } from './types.js';
 
 /** States in which a member gets requests. */
 const USABLE = new Set(['up', 'checking']);
-/** Somebody wants it so. */
+/** It was asked for. */
 const PLANNED = new Set(['down', 'draining']);
 /** Slower than the others by this factor, and by this many milliseconds. */
 const SLOW_FACTOR = 3;

@@ -122,24 +122,6 @@ test('work: a solution gives a cookie, and is valid once', async (t) => {
   await srv.waitForLog(/^\/.srv\/captcha\/solution 403 REJECTED$/m, 'logs/state.log');
 });
 
-test('what was solved before kill -9 is not valid after it; the cookie is', async (t) => {
-  const conf = `${MODULE} events {}
-    http {
-      captcha_zone $arg_k zone=c:1m; captcha_secret '${SECRET}'; captcha_mode pow;
-      server { listen 127.0.0.1:%%PORT_web%%; location / { captcha on; captcha_limit_rate c 1; stub_status; } }
-    }`;
-  const first = await startSrv(t, conf, { allowCrashes: true });
-  const challenge = await jsonChallenge(first.port('web'), '/?k=killed');
-  const cookie = cookieOf(await work(first.port('web'), challenge));
-  await first.stop('SIGKILL');
-  const port = (await startSrv(t, conf, { prefix: first.prefix })).port('web');
-  const again = await work(port, challenge);
-  t.deepEqual([again.status, again.body.trim()], [403, '{"result":"gone"}']);
-  await challenged(port, '/?k=killed');
-  t.is(await statusWith(port, '/?k=killed', cookie), 200);
-  t.is((await work(port, await jsonChallenge(port, '/?k=another'))).status, 200, 'one of this start is valid');
-});
-
 test('one solution at many workers at once: one cookie', async (t) => {
   const port = (await shared()).port('web');
   const challenge = await jsonChallenge(port, '/pow?k=once');
