@@ -72,7 +72,8 @@ export class TlsHandshake extends Prelude implements SecuringUser {
   }
 
   protected override fail(level: 'info' | 'error', reason: string | undefined): void {
-    if (this.#begun) this.identities.onHandshakeFailed(reason ?? '');
+    // A client that leaves, or is silent, within its first message as well; one that has sent nothing has not begun.
+    if (this.#begun || this.#held !== undefined) this.identities.onHandshakeFailed(reason ?? '');
     super.fail(level, reason);
   }
 
