@@ -1,28 +1,11 @@
-/** Calls of the API: token, errors, dry runs, server-sent events. */
+/** Calls of the API: token, errors, dry runs. */
+import { CallError, errorOf, jsonOf, UNREACHABLE } from './event-stream.js';
 
-const BASE = `${document.querySelector<HTMLMetaElement>('meta[name=srv-api]')?.content ?? '/api'}/v1`;
+/** URL of the API below this page. */
+export const BASE = `${document.querySelector<HTMLMetaElement>('meta[name=srv-api]')?.content ?? '/api'}/v1`;
 const TOKEN = 'srv-token';
 /** Milliseconds after which a call is given up. */
 const CALL_MS = 20_000;
-
-export interface ErrorDetail {
-  readonly pointer?: string;
-  readonly message?: string;
-  readonly error?: { readonly text?: string };
-}
-
-export class CallError extends Error {
-  constructor(
-    readonly status: number,
-    readonly code: string,
-    text: string,
-    readonly details: readonly ErrorDetail[] = [],
-  ) {
-    super(text);
-  }
-}
-
-export const UNREACHABLE = new CallError(0, 'Unreachable', 'the control plane cannot be reached');
 
 export interface Result<T> {
   readonly body: T;
@@ -101,54 +84,4 @@ export async function pages<T>(path: string, limit: number, between: () => Promi
     if (after !== undefined) await between();
   } while (after !== undefined);
   return all;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function errorOf({ status, statusText }: Response, value: unknown): CallError {
-  const { error } = (value ?? {}) as {
-    readonly error?: { readonly code: string; readonly text: string; readonly details?: readonly ErrorDetail[] };
-  };
-  return error === undefined
-    ? new CallError(status, 'Error', `${status} ${statusText}`)
-    : new CallError(status, error.code, error.text, error.details);
-}
-
-/** Server-sent events, with the token that EventSource cannot send. Returns when the stream ends. */
-export async function follow(
-  path: string,
-  signal: AbortSignal,
-  onEvent: (type: string, data: string, id: string) => void,
-  onOpen?: () => void,
-): Promise<void> {
-  const response = await fetch(BASE + path, { headers: headers({}), signal, cache: 'no-store' });
-  if (!response.ok || response.body === null) throw errorOf(response, jsonOf(await response.text()));
-  onOpen?.();
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = '';
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    const frames = (rest + value).split('\n\n');
-    rest = frames.pop() ?? '';
-    for (const frame of frames) readFrame(frame, onEvent);
-  }
-}
-
-function readFrame(frame: string, onEvent: (type: string, data: string, id: string) => void): void {
-  let type = 'message';
-  let id = '';
-  const data: string[] = [];
-  for (const line of frame.split('\n')) {
-    if (line.startsWith('event: ')) type = line.slice(7);
-    else if (line.startsWith('data: ')) data.push(line.slice(6));
-    else if (line.startsWith('id: ')) id = line.slice(4);
-  }
-  if (data.length > 0) onEvent(type, data.join('\n'), id);
 }

@@ -1,6 +1,7 @@
 /** What would become of a request. */
 import { useState } from 'preact/hooks';
-import { CallError, get } from './api.js';
+import { get } from './api.js';
+import { CallError } from './event-stream.js';
 import { Panel } from './shell.js';
 import { State } from './state-mark.js';
 

@@ -1,8 +1,11 @@
 /** State of the server as the page has it: reads of the API, repeated, and events. */
-import { CallError, follow, get, pages, UNREACHABLE } from './api.js';
+import { get, pages } from './api.js';
+import { CallError, UNREACHABLE, type StreamEvent, type StreamReader } from './event-stream.js';
+import { follow, type FollowOptions } from './follow.js';
 import { addHistory, addSample, type Sample, type Series } from './samples.js';
 import type { Cache, Certificate, Change, Cluster, Engine, ServerEvent, Session, SlowRequests, Statistics, Upstream } from './types.js';
 import { Value } from './value.js';
+import { visible, waited } from './waits.js';
 
 /** Upstreams of one page of the list: reading it takes a few milliseconds of a frame. */
 const PAGE = 50;
@@ -152,7 +155,7 @@ export class Live {
   /** One event a second, as long as somebody can see the page. */
   async #followStatistics(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.#whileVisible(signal, '/vts/stream?group=servers', (data) => {
+      await this.#whileVisible('/vts/stream?group=servers', { signal, kept: 1 }, ({ data }) => {
         this.#counted(JSON.parse(data) as Statistics);
         this.#succeeded('statistics');
       }).catch((error: unknown) => this.#failed('statistics', error as CallError));
@@ -187,7 +190,7 @@ export class Live {
   async #follow(signal: AbortSignal): Promise<void> {
     let last = FROM_THE_START;
     while (!signal.aborted) {
-      await this.#whileVisible(signal, '/events?last_event_id=' + encodeURIComponent(last), (data, id) => {
+      await this.#whileVisible('/events', { signal, kept: EVENTS, after: last }, ({ data, id }) => {
         const event = JSON.parse(data) as ServerEvent;
         if (event.type !== 'gap' || last !== FROM_THE_START) this.#happened(event);
         if (id !== '') last = id;
@@ -199,13 +202,18 @@ export class Live {
   }
 
   /** Follows a stream until it ends, or the page is hidden: browsers allow few connections to a server, for all of their tabs. */
-  async #whileVisible(signal: AbortSignal, path: string, onEvent: (data: string, id: string) => void): Promise<void> {
+  async #whileVisible(
+    path: string,
+    options: Omit<FollowOptions, keyof StreamReader>,
+    onEvent: (event: StreamEvent) => void,
+  ): Promise<void> {
+    const { signal } = options;
     if (document.hidden) await visible(signal);
     const hidden = new AbortController();
     const leave = (): void => (document.hidden ? hidden.abort() : undefined);
     document.addEventListener('visibilitychange', leave);
     try {
-      await follow(path, AbortSignal.any([signal, hidden.signal]), (_, data, id) => onEvent(data, id));
+      await follow(path, { ...options, signal: AbortSignal.any([signal, hidden.signal]), onOpen: () => undefined, onEvent });
     } catch (error) {
       if (!signal.aborted && !hidden.signal.aborted) throw error instanceof CallError ? error : UNREACHABLE;
     } finally {
@@ -238,25 +246,6 @@ function certificatesOf(servers: unknown): readonly Certificate[] {
   };
   search(servers);
   return [...found.values()].sort((one, other) => one.days_left - other.days_left);
-}
-
-function waited(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
-  });
-}
-
-function visible(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const changed = (): void => {
-      if (document.hidden && !signal.aborted) return;
-      document.removeEventListener('visibilitychange', changed);
-      resolve();
-    };
-    document.addEventListener('visibilitychange', changed);
-    signal.addEventListener('abort', changed, { once: true });
-  });
 }
 
 /** Between two pages: the browser draws. */

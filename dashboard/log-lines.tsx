@@ -1,8 +1,10 @@
 /** Lines of the access and error logs as they come. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { CallError, follow } from './api.js';
+import { CallError, UNREACHABLE } from './event-stream.js';
+import { follow } from './follow.js';
 import { bytes, clock, ms } from './format.js';
 import { live } from './live.js';
+import { waited } from './waits.js';
 
 export interface Entry {
   readonly number: number;
@@ -20,6 +22,10 @@ export interface Lines {
 
 /** What comes in this time is drawn together. Milliseconds. */
 const TOGETHER = 100;
+/** Before a stream that has ended is followed again. Milliseconds. */
+const AGAIN = 2000;
+/** Too many streams: others may end. */
+const TOO_MANY = 429;
 
 /** Follows the log as long as it is not paused. @param filters a line has to pass one of them; empty: all do */
 export function useLog(filters: readonly string[], kept: number, isPaused = false): Lines {
@@ -38,25 +44,38 @@ export function useLog(filters: readonly string[], kept: number, isPaused = fals
       setEntries((before) => [...fresh, ...before].slice(0, kept));
     }, TOGETHER);
     setError('');
-    for (const filter of wanted.split('\n')) {
-      const query = filter === '' ? '' : `?filter=${encodeURIComponent(filter)}`;
-      follow(`/logs/stream${query}`, stop.signal, (_, data) => {
-        waiting.push({ ...(JSON.parse(data) as Entry), number: ++number.current });
-        if (waiting.length > kept) waiting = waiting.slice(-kept);
-      }).then(
-        () => setError('the connection has ended: open this page again'),
-        (failure: unknown) => {
-          if (!stop.signal.aborted)
-            setError(failure instanceof CallError ? failure.message : 'the connection is lost: open this page again');
-        },
-      );
-    }
+    const add = (data: string): void => {
+      waiting.push({ ...(JSON.parse(data) as Entry), number: ++number.current });
+      if (waiting.length > kept) waiting = waiting.slice(-kept);
+    };
+    for (const filter of wanted.split('\n')) void followLog(filter, stop.signal, add, setError);
     return () => {
       stop.abort();
       clearInterval(timer);
     };
   }, [wanted, kept, isPaused]);
   return { entries, error, clear: () => setEntries([]) };
+}
+
+/** Follows the lines of a filter, again when the stream has ended. */
+async function followLog(
+  filter: string,
+  signal: AbortSignal,
+  onLine: (data: string) => void,
+  onState: (error: string) => void,
+): Promise<void> {
+  const query = filter === '' ? '' : `?filter=${encodeURIComponent(filter)}`;
+  while (!signal.aborted) {
+    try {
+      await follow(`/logs/stream${query}`, { signal, kept: 0, onOpen: () => onState(''), onEvent: ({ data }) => onLine(data) });
+    } catch (error) {
+      const { status, message } = error instanceof CallError ? error : UNREACHABLE;
+      onState(message);
+      // What the caller has to change: the filter, or the token.
+      if (status >= 400 && status < 500 && status !== TOO_MANY) return;
+    }
+    await waited(AGAIN, signal);
+  }
 }
 
 export function LogLines({ entries, label }: { readonly entries: readonly Entry[]; readonly label: string }) {

@@ -1,6 +1,7 @@
 /** A change: its difference is shown before it is made, and it can be undone after. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { call, CallError, type ErrorDetail } from './api.js';
+import { call } from './api.js';
+import { CallError, type ErrorDetail } from './event-stream.js';
 import { Diff } from './diff.js';
 import { live } from './live.js';
 import { Modal } from './modal.js';

@@ -1,6 +1,7 @@
 /** Reads of a page, repeated while it is shown, and again after a change. */
 import { useEffect, useState } from 'preact/hooks';
-import { CallError, get } from './api.js';
+import { get } from './api.js';
+import { CallError } from './event-stream.js';
 import { live } from './live.js';
 import { useValue } from './value.js';
 

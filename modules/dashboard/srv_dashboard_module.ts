@@ -23,11 +23,13 @@ const POLICY = [
   "style-src 'self'",
   "img-src 'self'",
   "connect-src 'self'",
+  "worker-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
+  // The URL of its worker, which is a constant.
+  'trusted-types srv-streams',
 ].join('; ');
 const FIELDS = {
   'Content-Security-Policy': POLICY,

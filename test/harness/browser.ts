@@ -56,12 +56,12 @@ export class Browser {
     return new Browser(child);
   }
 
-  /** A page in a window of its own, without cookies of others. */
-  async page(): Promise<Page> {
-    const { browserContextId } = await this.send('Target.createBrowserContext', {});
-    const { targetId } = await this.send('Target.createTarget', { url: 'about:blank', browserContextId });
+  /** A page in a window of its own: without cookies and connections of others, or with those of the page beside it. */
+  async page(beside?: Page): Promise<Page> {
+    const { context = (await this.send('Target.createBrowserContext', {}))['browserContextId'] } = beside ?? {};
+    const { targetId } = await this.send('Target.createTarget', { url: 'about:blank', browserContextId: context, newWindow: true });
     const { sessionId } = await this.send('Target.attachToTarget', { targetId, flatten: true });
-    const page = new Page(this, sessionId as string);
+    const page = new Page(this, sessionId as string, context);
     this.#pages.set(sessionId as string, page);
     for (const domain of ['Page', 'Runtime', 'Log']) await page.send(`${domain}.enable`);
     return page;
@@ -95,6 +95,7 @@ export class Page {
   constructor(
     private readonly browser: Browser,
     private readonly session: string,
+    readonly context: unknown,
   ) {}
 
   send(method: string, params: object = {}): Promise<Readonly<Record<string, unknown>>> {
