@@ -26,7 +26,7 @@ test('the files of the page are few and small, come from nowhere else, and nothi
   t.notRegex(index.body, /https?:|<style|<script(?![^>]* src="app\.js")| style=| on\w+=/);
   const names = Array.from(index.body.matchAll(/(?:src|href)="([^"]+)"/g), ([, name = '']) => name);
   t.deepEqual(names.toSorted(), ['app.js', 'icon.svg', 'style.css']);
-  const files = await Promise.all(names.map((name) => get(port, `/${name}`)));
+  const files = await Promise.all([...names, 'streams.js'].map((name) => get(port, `/${name}`)));
   t.true(files.every(({ status }) => status === 200));
   const size = [index, ...files].reduce((sum, { body }) => sum + gzipSync(body, { level: 9 }).length, 0);
   t.log(`${size} bytes, compressed`);

@@ -8,6 +8,7 @@ import { locationsScenario } from './locations.js';
 import { membersScenario } from './members.js';
 import { partLoadScenarios } from './part-load.js';
 import { pickScenarios } from './picks.js';
+import { signalsScenario } from './signals.js';
 import { startUpScenario } from './start-up.js';
 import { throughputScenarios } from './throughput.js';
 import { clusterScenarios } from './cluster.js';
@@ -19,6 +20,7 @@ export const allScenarios: readonly Scenario[] = [
   ...throughputScenarios,
   datagramScenario,
   ...partLoadScenarios,
+  signalsScenario,
   idleScenario,
   startUpScenario,
   workersScenario,
