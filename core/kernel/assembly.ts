@@ -200,7 +200,7 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
     ...(announce && { announce }),
   };
   const http = new HttpEngine(exchanges, context, instance.files, { ...listening, product, metrics });
-  const relays = new StreamRelays(streamUpstreams);
+  const relays = new StreamRelays(streamUpstreams, role !== 'worker');
   const stream = new StreamEngine(relays, context, instance.files, { ...listening, metrics });
   const keyValue = new KeyValueCopy();
   // The master has the pairs themselves, and a control process none.

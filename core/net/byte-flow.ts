@@ -37,8 +37,6 @@ export class ByteFlow implements Timed {
     /** Memory of reads from the source; undefined: each read has memory of its own. */
     private readonly memory: ReadMemory | undefined,
     private readonly target: Connection,
-    /** The target does not speak TLS. */
-    private readonly isPlain: boolean,
     private readonly context: NetContext,
     /** Bytes a second; 0: no limit. */
     private readonly rate: number,
@@ -74,7 +72,7 @@ export class ByteFlow implements Timed {
   #pass(chunk: Buffer, borrowed: boolean): void {
     const { target, memory } = this;
     if (this.#inFlight !== undefined && target.writableLength === 0) this.#giveBack();
-    const taken = this.isPlain ? tryWrite(target, chunk) : 0;
+    const taken = tryWrite(target, chunk);
     const rest = taken === 0 ? chunk : chunk.subarray(taken);
     const isKept = borrowed && memory?.isOwn === true;
     const hasRoom = rest.length === 0 || target.write(borrowed && !isKept ? Buffer.from(rest) : rest);

@@ -2,9 +2,12 @@ import { parseSource } from '../contract/address.js';
 import { systemErrorText } from '../contract/system-error.js';
 import { isOutOfDescriptors } from './descriptors.js';
 import { ReadMemory } from './read-memory.js';
+import { verificationText } from './verification-errors.js';
 import { fromSource } from './source-address.js';
-import type { TlsClient } from './tls-client.js';
+import { CERTIFICATE_PROBLEM, type TlsClient } from './tls-client.js';
+import type { ConnectionTls } from '../contract/client-connection.js';
 import type { Connection, ConnectingUser } from './transport/connection.js';
+import type { OtherSide, SecuringUser } from './transport/tls.js';
 import { follow, rejectedConnection, type Target } from './transport/transport.js';
 import type { Timed } from './timers.js';
 import type { NetContext } from './net-context.js';
@@ -26,7 +29,7 @@ export interface PeerUser {
  * One connection to a member. Reads go into the thread's shared buffer while responses are small; with a large body it changes to buffers of
  * its own, which the client's socket may keep until they are sent (see ReadBuffers).
  */
-export class PeerConnection implements ConnectingUser, Timed {
+export class PeerConnection implements ConnectingUser, SecuringUser, Timed {
   deadline = 0;
   slot = -1;
   readonly socket: Connection;
@@ -38,11 +41,13 @@ export class PeerConnection implements ConnectingUser, Timed {
   connected = false;
   /** How bad it is that there was no descriptor for it, or not its source: the member has nothing to do with that. Undefined: it is not so. */
   ownFailure: 'alert' | 'crit' | undefined = undefined;
-  /** Memory of reads, without TLS. */
+  /** The protocol that ALPN has chosen. */
+  alpn: string | undefined = undefined;
+  /** Memory of reads, but for TLS by Node.js. */
   readonly memory: ReadMemory;
   #reason = '';
   #isReached = false;
-  /** With TLS. */
+  /** With TLS by Node.js. */
   #stream: { readonly readableLength: number; read(): unknown } | undefined = undefined;
   /** It counts against worker_connections. */
   readonly #hasPlace: boolean;
@@ -50,7 +55,7 @@ export class PeerConnection implements ConnectingUser, Timed {
   #checkedVersion: number;
 
   constructor(
-    peer: { readonly address: Target },
+    private readonly peer: { readonly address: Target },
     readonly context: NetContext,
     /** Undefined: it does not speak TLS. */
     readonly tls: TlsClient | undefined,
@@ -71,12 +76,15 @@ export class PeerConnection implements ConnectingUser, Timed {
     const rejection = rejectionOf(context, target);
     this.#hasPlace = rejection === undefined;
     if (rejection !== undefined) this.socket = rejectedConnection(rejection, this);
-    else if (tls !== undefined) this.socket = this.#connectSecurely(tls, target, peer, preamble);
-    else this.socket = context.transport.connect(target, this.memory, this);
+    else if (tls === undefined || context.transport.canSecure(target)) this.socket = context.transport.connect(target, this.memory, this);
+    else this.socket = this.#connectByNode(tls, target);
   }
 
-  #connectSecurely(tls: TlsClient, target: Target, peer: object, preamble: string): Connection {
-    const socket = tls.connect(target, peer, this.tlsName, preamble, () => this.onConnect());
+  #connectByNode(tls: TlsClient, target: Target): Connection {
+    const socket = tls.connect(target, this.peer, this.tlsName, this.preamble, () => {
+      this.alpn = socket.alpnProtocol || undefined;
+      this.#connected();
+    });
     socket.once('connect', () => (this.#isReached = true));
     socket.on('data', (chunk: Buffer) => this.onData(chunk, false));
     this.#stream = socket;
@@ -158,6 +166,40 @@ export class PeerConnection implements ConnectingUser, Timed {
   // The socket's side.
 
   onConnect(): void {
+    if (this.tls === undefined) this.#connected();
+    else this.#secure(this.tls);
+  }
+
+  #secure(tls: TlsClient): void {
+    const { socket, preamble } = this;
+    this.#isReached = true;
+    try {
+      if (preamble !== '') socket.write(preamble, 'latin1');
+      socket.connectTls?.(tls.handshake(this.peer, this.tlsName), this);
+    } catch (error) {
+      // Made for the first handshake. That it can be was checked by another thread.
+      this.#giveUp((error as Error).message);
+    }
+  }
+
+  onSecured({ alpn }: ConnectionTls, other: OtherSide): void {
+    const problem = this.tls?.problemOf(other, this.tlsName);
+    this.alpn = alpn;
+    if (problem === undefined) this.#connected();
+    else this.#giveUp(problem);
+  }
+
+  onNotSecured(reason: string): void {
+    if (reason.startsWith('SSL: ')) this.#giveUp(`SSL_do_handshake() failed (${reason})`);
+    else this.#giveUp(`peer closed connection in SSL handshake${reason === '' ? '' : ` (${reason})`}`);
+  }
+
+  #giveUp(reason: string): void {
+    this.#reason = reason;
+    this.socket.destroy();
+  }
+
+  #connected(): void {
     this.connected = true;
     this.context.clock.refresh();
     this.user?.onConnected();
@@ -216,7 +258,8 @@ export class PeerConnection implements ConnectingUser, Timed {
     // TLS has failed, although the member is reachable.
     if (this.tls !== undefined && !this.connected && error.syscall === undefined) return handshakeFailure(error);
     const own = error.syscall === 'bind' ? `bind(${error.address ?? ''})` : 'socket()';
-    const call = this.ownFailure !== undefined ? own : this.connected ? 'recv()' : 'connect()';
+    const moved = error.syscall?.startsWith('SSL_') === true ? `${error.syscall}()` : 'recv()';
+    const call = this.ownFailure !== undefined ? own : this.connected ? moved : 'connect()';
     return `${call} failed (${systemErrorText(error)})`;
   }
 }
@@ -248,10 +291,10 @@ function ownFailureOf(error: NodeJS.ErrnoException): 'alert' | 'crit' | undefine
 
 /** In nginx's words. */
 function handshakeFailure({ code = 'ERR_', message }: NodeJS.ErrnoException): string {
-  if (message.startsWith('upstream SSL certificate')) return message;
-  // For what OpenSSL says about a certificate Node's codes are OpenSSL's names, and the message may go on with advice for users of Node.
+  if (message.startsWith(CERTIFICATE_PROBLEM)) return message;
+  // Codes about certificates are OpenSSL's names.
   const isAboutCertificate = !code.startsWith('E');
   return isAboutCertificate
-    ? `upstream SSL certificate verify error: (${message.split(';', 1)[0]})`
+    ? `${CERTIFICATE_PROBLEM} verify error: (${verificationText(code, message)})`
     : `SSL_do_handshake() failed (${message})`;
 }

@@ -2,6 +2,7 @@ import type { CertificateChooser, ChosenCertificates } from '../contract/manifes
 import type { UpstreamTls } from '../contract/upstream-tls.js';
 import { SharedByContent } from './shared-by-content.js';
 import { TlsClient } from './tls-client.js';
+import type { Transport } from './transport/transport.js';
 
 /** The clients of one traffic engine in one thread. Settings that say the same share one, and with it TLS context and sessions. */
 export class TlsClients {
@@ -29,23 +30,23 @@ export class TlsClientChoice {
   }
 
   /** @param subject the request or session @throws Error for the error log: the certificate cannot be used */
-  of(subject: object): TlsClient {
+  of(subject: object, transport: Transport): TlsClient {
     const chosen = this.certificates?.choose(subject);
     if (chosen === undefined) return this.common;
     const made = this.#made.get(chosen);
     if (made !== undefined) return made;
     const { cert, key } = chosen;
     const client = this.clients.of({ ...this.settings, context: { ...this.settings.context, cert, key } });
-    assertUsable(client);
+    assertUsable(client, transport);
     this.#made.set(chosen, client);
     return client;
   }
 }
 
 /** @throws Error of OpenSSL, in which there may be no more than the reason */
-function assertUsable(client: TlsClient): void {
+function assertUsable({ context }: TlsClient, transport: Transport): void {
   try {
-    void client.context;
+    transport.prepareTls(context);
   } catch (error) {
     throw new Error(`cannot use the certificate of "proxy_ssl_certificate": ${(error as Error).message}`, { cause: error });
   }

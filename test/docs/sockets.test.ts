@@ -13,7 +13,6 @@ const NOT_MOVED: readonly string[] = [
   'core/api/bus.ts: net',
   'core/contract/manifest.ts: tls',
   'core/contract/upstream-tls.ts: tls',
-  'core/http/member/protocol/http2/member-connection.ts: tls',
   'core/log/syslog-log.ts: dgram',
   'core/log/syslog-stream.ts: net',
   'core/net/agreed-tls.ts: tls',

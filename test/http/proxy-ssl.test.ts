@@ -3,7 +3,7 @@ import type { TLSSocket } from 'node:tls';
 import test from 'ava';
 import { check } from '../harness/check.js';
 import { httpsBackend, type HttpBackend } from '../harness/backends.js';
-import { selfSigned } from '../harness/certificate.js';
+import { certificateFor, selfSigned } from '../harness/certificate.js';
 import { get, type HttpResponse } from '../harness/client.js';
 import { shared, type Scope } from '../harness/scope.js';
 import { startSrv } from '../harness/srv.js';
@@ -11,12 +11,16 @@ import { startSrv } from '../harness/srv.js';
 const BACKEND = selfSigned('backend.example');
 const OTHER = selfSigned('backend.example');
 const CLIENT = selfSigned('client.example');
+const ROOT = selfSigned('root');
+const BETWEEN = certificateFor(['between'], { issuer: ROOT });
+const ISSUED = certificateFor(['*.wild.example'], { issuer: BETWEEN });
 
 const FILES = {
   'conf/backend.pem': BACKEND.cert,
   'conf/other.pem': OTHER.cert,
   'conf/client.pem': CLIENT.cert,
   'conf/client.key': CLIENT.key,
+  'conf/root.pem': ROOT.cert,
 };
 
 /** Says what it has seen of the handshake. */
@@ -32,6 +36,8 @@ function backend(t: Scope, options: ServerOptions = {}): Promise<HttpBackend> {
 
 const TRUSTED = 'proxy_ssl_verify on; proxy_ssl_trusted_certificate backend.pem; proxy_ssl_name backend.example;';
 const DISTRUSTED = TRUSTED.replace('backend.pem', 'other.pem');
+
+const CHAINED = 'proxy_ssl_verify on; proxy_ssl_trusted_certificate root.pem;';
 
 interface Site {
   /** Of its member. */
@@ -52,6 +58,13 @@ const SITES = {
       '/variable': TRUSTED.replace('backend.example', '$arg_name'),
       '/distrusted': DISTRUSTED,
       '/default': TRUSTED.replace('proxy_ssl_name backend.example;', ''),
+    },
+  },
+  chained: {
+    options: { key: ISSUED.key, cert: ISSUED.cert + BETWEEN.cert },
+    locations: {
+      '/depth': `${CHAINED} proxy_ssl_name $arg_name;`,
+      '/none': `${CHAINED} proxy_ssl_name a.wild.example; proxy_ssl_verify_depth 0;`,
     },
   },
   unchecked: { locations: { '/off': '', '/distrusted': DISTRUSTED } },
@@ -107,6 +120,7 @@ const ask = async (site: keyof typeof SITES, path: string): Promise<HttpResponse
 const nameSent = async (site: keyof typeof SITES, path: string): Promise<string | undefined> =>
   /\[(.*?)\]/.exec((await ask(site, path)).body)?.[1];
 
+const chained = async (path: string): Promise<number> => (await ask('chained', path)).status;
 const statusOf = async (path: string): Promise<number> => (await ask('verified', path)).status;
 
 test('proxy_ssl_verify: the certificate of a member is verified, and for the name', async (t) => {
@@ -116,11 +130,24 @@ test('proxy_ssl_verify: the certificate of a member is verified, and for the nam
   t.is(await statusOf('/port'), 200);
   t.is(await statusOf('/variable?name=backend.example'), 200);
   t.is(await statusOf('/distrusted'), 502);
-  await srv.waitForLog(/\[error\].* upstream SSL certificate verify error: \(self-signed certificate\) while .* upstream/);
+  await srv.waitForLog(
+    /\[error\].* upstream SSL certificate verify error: \(18:self-signed certificate\) while SSL handshaking to upstream/,
+  );
   t.is(await statusOf('/variable?name=evil.example'), 502);
   await srv.waitForLog(/\[error\].* upstream SSL certificate does not match "evil\.example" while .* upstream/);
   t.is(await statusOf('/default'), 502, 'the name is that of the upstream');
   await srv.waitForLog(/does not match "verified"/);
+});
+
+test('proxy_ssl_verify_depth: certificates between that of a member and a trusted one', async (t) => {
+  const srv = await started();
+  t.is(await chained('/depth?name=a.wild.example'), 200);
+  t.is(await chained('/depth?name=a.wild.example'), 200, 'the session is resumed');
+  t.is(await chained('/none'), 502);
+  await srv.waitForLog(/upstream SSL certificate verify error: \(22:certificate chain too long\) while SSL handshaking to upstream/);
+  for (const name of ['wild.example', 'b.a.wild.example', '127.0.0.1', '::1', '%25', 'a.wild.example%00']) {
+    t.is(await chained(`/depth?name=${name}`), 502, name);
+  }
 });
 
 test('a session that was made without a check is not resumed for one with it', async (t) => {

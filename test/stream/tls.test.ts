@@ -215,7 +215,7 @@ test('members may speak TLS, and their certificates are verified', async (t) => 
   t.is(await connection.receiveAll(), 'member.example hello');
   t.is(await exchange(t, srv.port('unverified'), 'hello'), '');
   await srv.waitForLog(
-    /\[error\] .* upstream SSL certificate verify error: \(self-signed certificate\) while SSL handshaking to upstream, client: 127\.0\.0\.1/,
+    /\[error\] .* upstream SSL certificate verify error: \(18:self-signed certificate\) while SSL handshaking to upstream, client: 127\.0\.0\.1/,
   );
 });
 

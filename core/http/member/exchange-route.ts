@@ -120,8 +120,8 @@ export class ExchangeRoute implements MemberRoute {
   }
 
   /** Undefined: TLS is not spoken. @throws Error for the error log: the certificate that variables name cannot be used */
-  tlsFor(request: HttpRequest): TlsClient | undefined {
-    return this.#tls?.of(request);
+  tlsFor(request: Request): TlsClient | undefined {
+    return this.#tls?.of(request, request.context.transport);
   }
 
   /** True when the target is known, or only will be by the request; false when it has to be looked up. */

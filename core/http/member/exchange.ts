@@ -270,9 +270,9 @@ export class Exchange implements RequestOwner, MemberReader, QueueUser, Upstream
   /** For the log. */
   #doing(): string {
     if (this.#relay !== undefined) return 'reading';
-    const sent = this.#attempts.current?.requestSent === true;
-    if (sent && !this.#feed.isSent) return 'sending request to';
-    return sent ? 'reading response header from' : 'connecting to';
+    const attempt = this.#attempts.current;
+    if (attempt?.requestSent === true) return this.#feed.isSent ? 'reading response header from' : 'sending request to';
+    return attempt?.stream?.isHandshaking === true ? 'SSL handshaking to' : 'connecting to';
   }
 
   /** The connection ended before there was a response. */

@@ -16,7 +16,7 @@ import { ResponseFields } from './response-fields.js';
 /** Reports errors of OpenSSL about files before traffic comes. */
 function assertUsable({ tls, plan }: ExchangeRoute): void {
   try {
-    void tls?.context;
+    void tls?.context.node;
   } catch (error) {
     plan.fail(`cannot use the certificates of "proxy_ssl_*": ${(error as Error).message}`);
   }
@@ -49,7 +49,7 @@ export class HttpExchanges extends Exchanges {
   readonly #tunnels = new TunnelStreams();
   readonly #streams = new WeakMap<MemberProtocol, MemberStreams>();
 
-  /** @param explains whether explanations are asked for in this thread */
+  /** @param explains explanations are asked for in this thread, and certificates are checked */
   constructor(
     private readonly source: UpstreamSource,
     private readonly explains: boolean,
@@ -59,7 +59,7 @@ export class HttpExchanges extends Exchanges {
 
   compile(plan: ExchangePlan): (request: HttpRequest) => Result | Promise<Result> {
     const route = new ExchangeRoute(plan, this.source, this.#tlsClients, this.#filters, this.#fields, this.#streamsOf(plan));
-    if (Object.keys(plan.tls.context).some((name) => name === 'cert' || name === 'ca')) assertUsable(route);
+    if (this.explains && Object.keys(plan.tls.context).some((name) => name === 'cert' || name === 'ca')) assertUsable(route);
     this.inUse = true;
     if (plan.buffering.folder !== '') {
       this.#temporaryFolders.add(plan.buffering.folder);

@@ -53,6 +53,8 @@ export interface MemberStream {
   readonly isReused: boolean;
   /** How bad it is that the server itself has no means to connect. Undefined: it is not so. */
   readonly ownFailure: 'alert' | 'crit' | undefined;
+  /** See {@link PeerConnection.isHandshaking}. */
+  readonly isHandshaking: boolean;
   /** Bytes on the wire, and how many of those received were the head. */
   readonly sent: number;
   readonly received: number;

@@ -8,7 +8,7 @@ import type { NetContext } from '../net-context.js';
 import { clientCertificate, presentedCertificate } from '../client-certificate.js';
 import { logKeys } from '../key-log.js';
 import { nodeTls } from '../node-tls.js';
-import type { SecuringUser, PresentedCertificate, TlsContext } from '../transport/tls.js';
+import type { OtherSide, SecuringUser, TlsContext } from '../transport/tls.js';
 import { attachStream, detachStream, streamOf } from '../transport/transport.js';
 import type { ConnectionSessions, TlsIdentities, TlsIdentity } from '../tls-identity.js';
 import { Prelude, type PreludeEnd } from './prelude.js';
@@ -132,9 +132,10 @@ export class TlsHandshake extends Prelude implements SecuringUser {
     secure.once('secure', () => this.#secured(secure, hello, identity, sessions));
   }
 
-  onSecured(tls: ConnectionTls, certificate: PresentedCertificate | undefined): void {
+  onSecured(tls: ConnectionTls, other: OtherSide): void {
     const authority = this.#identity?.clientAuthority;
     this.#agreed(tls, authority);
+    const certificate = authority === undefined ? undefined : other.certificate();
     if (authority !== undefined) this.connection.certificate = certificate && presentedCertificate(certificate, authority);
     this.finish(undefined);
   }

@@ -1,5 +1,5 @@
 import type { ReadMemory } from '../read-memory.js';
-import type { SecuringUser, ServerHandshake } from './tls.js';
+import type { ClientHandshake, SecuringUser, ServerHandshake } from './tls.js';
 
 /** Handles the bytes and the end of a connection. Another user takes it over by a single store, see {@link Connection.client}. */
 export interface ConnectionUser {
@@ -85,4 +85,9 @@ export interface Connection {
    * @throws Error of OpenSSL for certificates, keys and ciphers that cannot be used
    */
   acceptTls?(handshake: ServerHandshake, user: SecuringUser): boolean;
+  /**
+   * Speaks TLS from now on, as the client. It is connected, and nothing waits to be sent. Absent: see {@link Transport.canSecure}.
+   * @throws Error of OpenSSL for certificates, keys and ciphers that cannot be used
+   */
+  connectTls?(handshake: ClientHandshake, user: SecuringUser): void;
 }

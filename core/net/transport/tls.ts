@@ -14,6 +14,16 @@ export interface TlsContextOptions extends SecureContextOptions {
   readonly verifyDepth?: number | undefined;
   readonly sessions?: TlsSessions | undefined;
   readonly keyLog?: KeyLog | undefined;
+  /** Connections to servers use it, too. */
+  readonly client?: ClientTlsSettings | undefined;
+}
+
+/** Settings of TLS that only a client has. */
+export interface ClientTlsSettings {
+  /** Certificates of servers are verified as a whole, so that {@link OtherSide.problem} knows the worst. */
+  readonly verifies: boolean;
+  /** {@link ClientHandshake.onSession} gets sessions. */
+  readonly keepsSessions: boolean;
 }
 
 /** Settings of a context, made into an object of each implementation when that needs it. */
@@ -34,6 +44,19 @@ export interface ServerHandshake {
   readonly offered: ConnectionTls['offered'];
 }
 
+/** A handshake of a client. */
+export interface ClientHandshake {
+  readonly context: TlsContext;
+  /** Requested by SNI; empty: none is. */
+  readonly serverName: string;
+  /** Protocols to offer by ALPN, in the form of the wire; empty: none. */
+  readonly protocols: Buffer;
+  /** A session to resume, as {@link onSession} got it. */
+  readonly session: Buffer | undefined;
+  /** Gets each session of the connection that may be resumed, in DER. */
+  onSession(session: Buffer): void;
+}
+
 /** The certificate of the other side. */
 export interface PresentedCertificate {
   /** In DER. */
@@ -42,10 +65,22 @@ export interface PresentedCertificate {
   readonly error: string | undefined;
 }
 
+/** The other side of a handshake that is over, as long as the connection is open. */
+export interface OtherSide {
+  /** Undefined: it has shown none. */
+  certificate(): PresentedCertificate | undefined;
+  /** Why its certificate is not valid, in OpenSSL's number and words: `18:self-signed certificate`. Undefined: it is. */
+  problem(): string | undefined;
+  /** Its certificate is for a name or an address of IP (RFC 9525, 6). */
+  isFor(name: string): boolean;
+}
+
 /** Waits for a handshake. */
 export interface SecuringUser extends ConnectionUser {
-  /** @param certificate undefined: the other side has shown none */
-  onSecured(tls: ConnectionTls, certificate: PresentedCertificate | undefined): void;
-  /** The connection has to be closed. @param reason for the error log, after `SSL_do_handshake() failed`; empty: the other side has closed it */
+  onSecured(tls: ConnectionTls, other: OtherSide): void;
+  /**
+   * The connection has to be closed.
+   * @param reason for the error log: `SSL: ` with what OpenSSL says, or the error of the system; empty: the other side has closed it
+   */
   onNotSecured(reason: string): void;
 }

@@ -4,6 +4,7 @@ import type { ReadMemory } from '../read-memory.js';
 import type { Connection, ConnectingUser } from './connection.js';
 import type { DatagramOptions, DatagramReceiver, Datagrams } from './datagrams.js';
 import type { ListenPlace, ListeningSocket, ListeningUser } from './listening.js';
+import type { TlsContext } from './tls.js';
 import { isStream } from './node/stream-of.js';
 
 export { NodeTransport } from './node/node-transport.js';
@@ -28,6 +29,10 @@ export interface Transport {
   listen(place: ListenPlace, user: ListeningUser): Promise<ListeningSocket>;
   /** Begins to connect. @param memory where reads go to */
   connect(target: Target, memory: ReadMemory, user: ConnectingUser): Connection;
+  /** Connections to there have {@link Connection.connectTls}. */
+  canSecure(target: Target): boolean;
+  /** Reads certificates and keys ahead of handshakes. @throws Error of OpenSSL for certificates, keys and ciphers that cannot be used */
+  prepareTls(context: TlsContext): void;
   /**
    * Reads what the system has in memory of a file. Absent: it is not known.
    * @returns how many bytes; 0: the file has no more, or it cannot be done; undefined: it would have to wait for a disk

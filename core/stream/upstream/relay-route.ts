@@ -50,7 +50,7 @@ export class RelayRoute {
 
   /** Undefined: TLS is not spoken. @throws Error for the error log: the certificate that variables name cannot be used */
   tlsFor(session: Session): TlsClient | undefined {
-    return this.#tls?.of(session);
+    return this.#tls?.of(session, session.context.transport);
   }
 
   settingsFor(session: Session): RelaySettings {
@@ -78,7 +78,11 @@ export class StreamRelays extends SessionRelays {
   readonly targets: TargetLookups;
   readonly #tlsClients = new TlsClients();
 
-  constructor(source: TargetSource) {
+  /** @param checks false: another thread has checked certificates */
+  constructor(
+    source: TargetSource,
+    private readonly checks: boolean,
+  ) {
     super();
     this.targets = new TargetLookups(source);
   }
@@ -87,7 +91,7 @@ export class StreamRelays extends SessionRelays {
     const { constant } = plan.target;
     const target = constant === undefined ? undefined : this.targets.find(constant, (message, hint) => plan.fail(message, hint));
     const route = new RelayRoute(plan, target, this.#tlsClients);
-    if (plan.tls !== undefined) assertUsable(route);
+    if (this.checks) assertUsable(route);
     return (session) => this.#start(session as Session, route);
   }
 
@@ -125,7 +129,7 @@ function begin(session: Session, route: RelayRoute, upstream: Upstream): number 
 /** Errors of OpenSSL about files must be known before traffic comes. */
 function assertUsable({ tls, plan }: RelayRoute): void {
   try {
-    void tls?.context;
+    void tls?.context.node;
   } catch (error) {
     plan.fail(`cannot use the certificates of "proxy_ssl_*": ${(error as Error).message}`);
   }

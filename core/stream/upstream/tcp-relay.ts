@@ -31,9 +31,8 @@ export class TcpRelay implements ConnectionUser, PeerUser, SessionOwner, Timed {
     private readonly settings: RelaySettings,
   ) {
     const { context } = session;
-    const memory = upstream.tls === undefined ? upstream.memory : undefined;
-    this.#up = new ByteFlow(client.socket, client.socket.memory, upstream.socket, upstream.tls === undefined, context, settings.uploadRate);
-    this.#down = new ByteFlow(upstream.socket, memory, client.socket, !client.secure, context, settings.downloadRate);
+    this.#up = new ByteFlow(client.socket, client.socket.memory, upstream.socket, context, settings.uploadRate);
+    this.#down = new ByteFlow(upstream.socket, upstream.socket.memory, client.socket, context, settings.downloadRate);
   }
 
   /** Sends what comes before the bytes of the client. */

@@ -64,6 +64,9 @@ export class SerialStream implements MemberStream, MemberConnection, PeerUser, I
   get ownFailure(): 'alert' | 'crit' | undefined {
     return this.connection.ownFailure;
   }
+  get isHandshaking(): boolean {
+    return this.connection.isHandshaking;
+  }
   get headLength(): number {
     if (!this.#hasHead) return this.received;
     return this.#passed === undefined ? this.#headLength : this.received - this.#passed;

@@ -3,7 +3,7 @@ import type { ReadMemory } from '../../read-memory.js';
 import { FileSending, type Connection, type ConnectingUser, type ConnectionUser } from '../connection.js';
 import { openStream } from '../node/stream-of.js';
 import type { SocketAddress } from './addresses.js';
-import type { SecuringUser, ServerHandshake } from '../tls.js';
+import type { ClientHandshake, SecuringUser, ServerHandshake } from '../tls.js';
 import { callError, Errno, JOINED, SocketOption, TcpOption, type ByteCalls } from './calls.js';
 import { Level } from './levels.js';
 import { Ready, type EpollLoop, type DescriptorOwner } from './loop.js';
@@ -215,17 +215,28 @@ export class EpollConnection implements Connection, DescriptorOwner, Later {
   acceptTls(handshake: ServerHandshake, user: SecuringUser): boolean {
     const { tls } = this.loop;
     if (tls === undefined) return false;
-    this.#tls = new TlsStream(tls, this.#descriptor, handshake);
-    this.#bytes = this.#tls;
+    this.#secure(TlsStream.server(tls, this.#descriptor, handshake), user);
+    return true;
+  }
+
+  connectTls(handshake: ClientHandshake, user: SecuringUser): void {
+    const { tls } = this.loop;
+    if (tls === undefined || !this.#output.isEmpty || this.destroyed) throw new TypeError('TLS cannot begin here');
+    this.#secure(TlsStream.client(tls, this.#descriptor, handshake), user);
+  }
+
+  #secure(stream: TlsStream, user: SecuringUser): void {
+    this.#tls = stream;
+    this.#bytes = stream;
     this.#isConnecting = true;
     this.client = user;
     this.#handshake();
-    return true;
   }
 
   onReady(events: number): void {
     if (this.#isConnecting) {
       if (this.#tls === undefined) this.#connected();
+      else if (this.#isPostponed) this.#endHandshake(this.client as SecuringUser, '');
       else this.#handshake();
       return;
     }
@@ -360,15 +371,21 @@ export class EpollConnection implements Connection, DescriptorOwner, Later {
       this.#watch();
       return;
     }
-    this.#isConnecting = false;
-    if (result === Handshake.Done) {
-      this.#watch();
-      user.onSecured(tls.result(), tls.certificate());
-      // Bytes that came with the end of the handshake.
-      this.loop.tls?.later(this);
-    } else {
-      user.onNotSecured(result === Handshake.Ended ? '' : tls.failure);
+    if (result !== Handshake.Done) {
+      this.#endHandshake(user, result === Handshake.Ended ? '' : tls.failure);
+      return;
     }
+    this.#isConnecting = false;
+    this.#watch();
+    user.onSecured(tls.result(), tls.otherSide());
+    this.#sendWaiting();
+    // Bytes that came with the end of the handshake.
+    this.loop.tls?.later(this);
+  }
+
+  #endHandshake(user: SecuringUser, reason: string): void {
+    this.#isConnecting = false;
+    user.onNotSecured(reason);
   }
 
   #connected(): void {
@@ -380,16 +397,23 @@ export class EpollConnection implements Connection, DescriptorOwner, Later {
     this.#isConnecting = false;
     this.#watch();
     (this.client as ConnectingUser | undefined)?.onConnect();
+    this.#sendWaiting();
+  }
+
+  /** Sends bytes, or the end, written before anything could be sent. */
+  #sendWaiting(): void {
     if (!this.#output.isEmpty) this.#flush();
     else if (this.writableEnded) this.#finish();
   }
 
   #fail(error: number, syscall: string): void {
-    this.destroy(callError(error, syscall, syscall === 'connect' ? this.target : undefined));
+    const reason = error === -Errno.Protocol ? this.#tls?.failure : undefined;
+    if (reason === undefined) this.destroy(callError(error, syscall, syscall === 'connect' ? this.target : undefined));
+    else this.destroy(Object.assign(new Error(`SSL: ${reason}`), { code: 'EPROTO', syscall: `SSL_${syscall}` }));
   }
 
   get #wanted(): number {
-    if (this.#isConnecting && this.#tls !== undefined) return this.#isPostponed ? Ready.None : this.#tls.waitsFor;
+    if (this.#isConnecting && this.#tls !== undefined) return this.#isPostponed ? Ready.PeerEnded : this.#tls.waitsFor;
     const reads = this.#isPaused || this.#hasEnded ? Ready.None : Ready.Read;
     return reads | ((this.#output.isEmpty && !this.#fileWaits) || this.#corks > 0 ? Ready.None : Ready.Write);
   }

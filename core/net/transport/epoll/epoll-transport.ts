@@ -7,6 +7,7 @@ import { rejectedConnection } from '../node/socket-events.js';
 import type { DatagramOptions, DatagramReceiver, Datagrams } from '../datagrams.js';
 import type { OpenDescriptors } from '../open-descriptors.js';
 import type { ListenPlace, ListeningSocket, ListeningUser } from '../listening.js';
+import type { TlsContext } from '../tls.js';
 import type { Target, Transport } from '../transport.js';
 import { addressBytes, pathBytes } from './addresses.js';
 import { callError, Errno, SocketKind, SystemCalls, TcpOption } from './calls.js';
@@ -90,13 +91,21 @@ export class EpollTransport implements Transport {
     return new EpollDatagrams(this.loop, address, receiver, options);
   }
 
+  canSecure(target: Target): boolean {
+    return endsOf(target) !== undefined && this.#canSecure();
+  }
+
+  prepareTls(context: TlsContext): void {
+    if (this.#canSecure()) this.loop.tls?.contextOf(context);
+    else this.other.prepareTls(context);
+  }
+
   connect(target: Target, memory: ReadMemory, user: ConnectingUser): Connection {
     const { calls } = this.loop;
+    const ends = endsOf(target);
+    if (ends === undefined) return this.other.connect(target, memory, user);
+    const { address, source } = ends;
     const isUnix = 'path' in target;
-    const address = isUnix ? pathBytes(target.path) : addressBytes(target.host, target.port);
-    const source = isUnix || target.localAddress === undefined ? undefined : addressBytes(target.localAddress, target.localPort ?? 0);
-    const hasUnknownSource = !isUnix && target.localAddress !== undefined && source === undefined;
-    if (address === undefined || hasUnknownSource) return this.other.connect(target, memory, user);
     const place = isUnix ? { address: target.path } : { address: target.host, port: target.port };
     const family = isUnix ? SocketFamily.Unix : address.length === 16 ? SocketFamily.IPv4 : SocketFamily.IPv6;
     const descriptor = calls.openSocket(family, SocketKind.Stream);
@@ -113,4 +122,13 @@ export class EpollTransport implements Transport {
     connection.client = user;
     return connection;
   }
+}
+
+/** Both ends of a connection in the form of the system; without a source it is the system that chooses. Undefined: Node.js has to connect. */
+function endsOf(target: Target): { readonly address: Buffer; readonly source: Buffer | undefined } | undefined {
+  const isUnix = 'path' in target;
+  const address = isUnix ? pathBytes(target.path) : addressBytes(target.host, target.port);
+  const hasSource = !isUnix && target.localAddress !== undefined;
+  const source = hasSource ? addressBytes(target.localAddress, target.localPort ?? 0) : undefined;
+  return address === undefined || (hasSource && source === undefined) ? undefined : { address, source };
 }

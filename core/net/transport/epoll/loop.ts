@@ -12,6 +12,8 @@ export const enum Ready {
   Write = 4,
   Error = 8,
   HangUp = 16,
+  /** The other side has sent FIN, or more. */
+  PeerEnded = 0x2000,
 }
 
 /** Has one descriptor, and gets its events. */

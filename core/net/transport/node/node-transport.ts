@@ -3,6 +3,7 @@ import type { ReadMemory } from '../../read-memory.js';
 import type { Connection, ConnectingUser } from '../connection.js';
 import type { DatagramOptions, DatagramReceiver, Datagrams } from '../datagrams.js';
 import type { ListenPlace, ListeningSocket, ListeningUser } from '../listening.js';
+import type { TlsContext } from '../tls.js';
 import type { Target, Transport } from '../transport.js';
 import { NodeDatagrams } from './datagrams.js';
 import { NodeListening } from './node-listening.js';
@@ -20,6 +21,14 @@ export class NodeTransport implements Transport {
     return new NodeDatagrams(address, receiver, options);
   }
 
+  canSecure(): boolean {
+    return false;
+  }
+
+  prepareTls(context: TlsContext): void {
+    void context.node;
+  }
+
   connect(target: Target, memory: ReadMemory, user: ConnectingUser): Connection {
     const onread = {
       buffer: () => memory.next(),
@@ -28,9 +37,8 @@ export class NodeTransport implements Transport {
         return true;
       },
     };
-    return follow(
-      net.connect({ ...target, noDelay: true, allowHalfOpen: true, onread }, () => user.onConnect()),
-      user,
-    );
+    const socket: Connection & net.Socket = net.connect({ ...target, noDelay: true, allowHalfOpen: true, onread }, () => user.onConnect());
+    socket.memory = memory;
+    return follow(socket, user);
   }
 }

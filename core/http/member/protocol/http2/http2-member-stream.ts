@@ -65,6 +65,9 @@ export class Http2MemberStream implements MemberStream, SendingStream, Timed {
   get ownFailure(): 'alert' | 'crit' | undefined {
     return this.connection.ownFailure;
   }
+  get isHandshaking(): boolean {
+    return this.connection.isHandshaking;
+  }
   get unsent(): number {
     return this.waiting;
   }

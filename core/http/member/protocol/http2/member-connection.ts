@@ -1,4 +1,3 @@
-import type { TLSSocket } from 'node:tls';
 import { FRAME_COST, FloodGuard } from '../../../../net/http2/flood-guard.js';
 import { FrameReader } from '../../../../net/http2/frame-reader.js';
 import { FrameWriter } from '../../../../net/http2/frame-writer.js';
@@ -97,6 +96,9 @@ export class Http2MemberConnection implements PeerUser, IdleConnection {
   }
   get ownFailure(): 'alert' | 'crit' | undefined {
     return this.#connection.ownFailure;
+  }
+  get isHandshaking(): boolean {
+    return this.#connection.isHandshaking;
   }
   /** For streams whose bytes are lent. */
   get lender(): PeerConnection {
@@ -255,7 +257,7 @@ export class Http2MemberConnection implements PeerUser, IdleConnection {
   onConnected(): void {
     // Before that Node would set another time than the system's.
     if (this.#keepsAlive) this.#connection.socket.setKeepAlive(true);
-    if (this.isSecure && (this.#connection.socket as TLSSocket).alpnProtocol !== 'h2') {
+    if (this.isSecure && this.#connection.alpn !== 'h2') {
       this.#lost('upstream does not speak HTTP/2: it has not chosen "h2" by ALPN');
       return;
     }

@@ -12,6 +12,8 @@ const FAILED = -1;
 const CHAIN_TOO_LONG = 22;
 /** `SSL_VERIFY_PEER`. */
 const VERIFY_PEER = 1;
+/** `SSL_VERIFY_NONE`: of a client, the handshake goes on with a certificate that is not valid. */
+const VERIFY_NONE = 0;
 
 /** The connection that a call of OpenSSL is about, as far as it is asked for something. */
 export interface TlsSubject {
@@ -90,11 +92,10 @@ export class Callbacks {
     c.SSL_CTX_set_alpn_select_cb(context, this.#chooseProtocol, NONE);
     c.SSL_CTX_callback_ctrl(context, Control.SetServerNameCallback, this.#acceptName);
     if (options.clientAuthority !== undefined) c.SSL_CTX_set_verify(context, VERIFY_PEER, this.#acceptCertificate);
+    if (options.client?.verifies === true) c.SSL_CTX_set_verify(context, VERIFY_NONE, this.#acceptCertificate);
     if (options.keyLog !== undefined) c.SSL_CTX_set_keylog_callback(context, this.#logKey);
-    if (options.sessions !== undefined) {
-      c.SSL_CTX_sess_set_new_cb(context, this.#newSession);
-      c.SSL_CTX_sess_set_get_cb(context, this.#findSession);
-    }
+    if (options.sessions !== undefined || options.client?.keepsSessions === true) c.SSL_CTX_sess_set_new_cb(context, this.#newSession);
+    if (options.sessions !== undefined) c.SSL_CTX_sess_set_get_cb(context, this.#findSession);
     if (options.ticketKeys !== undefined) c.SSL_CTX_set_tlsext_ticket_key_evp_cb(context, this.#ticketKey);
   }
 

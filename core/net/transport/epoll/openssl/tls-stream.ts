@@ -1,10 +1,12 @@
+import type { ConnectionTls } from '../../../../contract/client-connection.js';
 import { systemErrorText } from '../../../../contract/system-error.js';
-import type { ServerHandshake, PresentedCertificate, TlsContextOptions } from '../../tls.js';
+import type { ClientHandshake, OtherSide, ServerHandshake, TlsContext, TlsContextOptions } from '../../tls.js';
 import { callError, Errno, type ByteCalls } from '../calls.js';
 import { Ready } from '../loop.js';
 import type { TlsSubject } from './callbacks.js';
 import type { TlsEngine } from './engine.js';
-import { BIO_SET_END_RESULT, NONE, SslError, type Handle } from './library.js';
+import { BIO_SET_END_RESULT, Control, NONE, SslError, type Handle } from './library.js';
+import { HandshakeOtherSide } from './other-side.js';
 import { TlsResult } from './tls-result.js';
 
 /** Results of {@link TlsStream.handshake}. */
@@ -22,11 +24,14 @@ const ENDED = 3;
 /** `BIO_NOCLOSE`. */
 const STAYS_OPEN = 0;
 
+const NO_PROTOCOLS = Buffer.alloc(0);
+/** A client does not know what the server has chosen from. */
+const NO_OFFER = { ciphers: '', groups: '', signatures: '' };
+
 /** TLS on one socket: it reads and writes as the system's calls do, with the same results. */
 export class TlsStream implements ByteCalls, TlsSubject {
   readonly joined: Buffer;
   readonly options: TlsContextOptions;
-  readonly protocols: Buffer;
   isChainTooLong = false;
   /** The event that the handshake waits for. */
   waitsFor: Ready.Read | Ready.Write = Ready.Read;
@@ -34,34 +39,60 @@ export class TlsStream implements ByteCalls, TlsSubject {
   failure = '';
   #ssl: Handle;
   /** Bytes that were read before, until the handshake has read them. */
-  #received: Buffer | undefined;
+  #received: Buffer | undefined = undefined;
   #isDone = false;
+  #offered: ConnectionTls['offered'] = NO_OFFER;
+  /** Sessions come with what it reads. */
+  #client: ClientHandshake | undefined = undefined;
 
-  /**
-   * The server of a handshake.
-   * @throws Error of OpenSSL for certificates, keys and ciphers that cannot be used
-   */
-  constructor(
+  private constructor(
     private readonly engine: TlsEngine,
     private readonly descriptor: number,
-    private readonly server: ServerHandshake,
+    context: TlsContext,
+    readonly protocols: Buffer,
   ) {
     const { ssl, calls } = engine;
-    const { c } = ssl;
-    const { context, received, protocols } = server;
     this.joined = calls.joined;
     this.options = context.options;
-    this.protocols = protocols;
-    this.#received = received;
-    this.#ssl = c.SSL_new(engine.contextOf(context));
+    this.#ssl = ssl.c.SSL_new(engine.contextOf(context));
     ssl.assert(this.#ssl !== NONE);
     engine.open++;
-    c.SSL_set_accept_state(this.#ssl);
+    ssl.c.SSL_set0_wbio(this.#ssl, ssl.c.BIO_new_socket(descriptor, STAYS_OPEN));
+  }
+
+  /** @throws Error of OpenSSL for certificates, keys and ciphers that cannot be used */
+  static server(engine: TlsEngine, descriptor: number, { context, received, protocols, offered }: ServerHandshake): TlsStream {
+    const { c } = engine.ssl;
+    const stream = new TlsStream(engine, descriptor, context, protocols);
+    stream.#received = received;
+    stream.#offered = offered;
+    c.SSL_set_accept_state(stream.#ssl);
     const first = c.BIO_new_mem_buf(received, received.length);
     // At its end there may be more, on the socket.
     c.BIO_ctrl(first, BIO_SET_END_RESULT, -1n, NONE);
-    c.SSL_set0_rbio(this.#ssl, first);
-    c.SSL_set0_wbio(this.#ssl, c.BIO_new_socket(descriptor, STAYS_OPEN));
+    c.SSL_set0_rbio(stream.#ssl, first);
+    return stream;
+  }
+
+  /** @throws Error of OpenSSL for certificates, keys and ciphers that cannot be used */
+  static client(engine: TlsEngine, descriptor: number, handshake: ClientHandshake): TlsStream {
+    const { ssl } = engine;
+    const { c } = ssl;
+    const { context, serverName, protocols, session } = handshake;
+    const stream = new TlsStream(engine, descriptor, context, NO_PROTOCOLS);
+    const at = stream.#ssl;
+    if (context.options.client?.keepsSessions === true) stream.#client = handshake;
+    c.SSL_set_connect_state(at);
+    c.SSL_set0_rbio(at, c.BIO_new_socket(descriptor, STAYS_OPEN));
+    // Copies of all of them are kept. A name that is too long is not sent.
+    if (serverName !== '') c.SSL_ctrl(at, Control.SetServerName, 0n, Buffer.from(`${serverName}\0`, 'latin1'));
+    if (protocols.length > 0) c.SSL_set_alpn_protos(at, protocols, protocols.length);
+    const known = session === undefined ? NONE : ssl.session(session);
+    if (known !== NONE) {
+      c.SSL_set_session(at, known);
+      c.SSL_SESSION_free(known);
+    }
+    return stream;
   }
 
   /** Goes on with the handshake. */
@@ -82,24 +113,20 @@ export class TlsStream implements ByteCalls, TlsSubject {
 
   /** Of a handshake that is over. */
   result(): TlsResult {
-    return new TlsResult(this.engine.ssl, this.#ssl, this.server.offered);
+    return new TlsResult(this.engine.ssl, this.#ssl, this.#offered);
   }
 
-  /** The certificate of the other side; undefined: it has shown none. */
-  certificate(): PresentedCertificate | undefined {
-    const { ssl } = this.engine;
-    const shown = ssl.c.SSL_get0_peer_certificate(this.#ssl);
-    const bytes = shown === NONE ? undefined : ssl.encoded(shown, 'i2d_X509');
-    const code = ssl.c.SSL_get_verify_result(this.#ssl);
-    const error = code === 0n ? undefined : ssl.name(ssl.c.X509_verify_cert_error_string(code));
-    return bytes && { bytes, error };
+  otherSide(): OtherSide {
+    return new HandshakeOtherSide(this.engine.ssl, this.#ssl);
   }
 
   onSession(session: Handle): boolean {
     const { sessions, sessionTimeout = 0, clientAuthority } = this.options;
     const { ssl } = this.engine;
     const bytes = ssl.encoded(session, 'i2d_SSL_SESSION');
-    if (sessions === undefined || bytes === undefined) return false;
+    if (bytes === undefined) return false;
+    if (this.#client !== undefined) this.#client.onSession(bytes);
+    if (sessions === undefined) return false;
     const id = ssl.sessionId(session);
     const isTrusted = clientAuthority === undefined || ssl.c.SSL_get_verify_result(this.#ssl) === 0n;
     if (isTrusted) sessions.store(id, bytes, sessionTimeout * 1000);
@@ -114,7 +141,10 @@ export class TlsStream implements ByteCalls, TlsSubject {
     const { c } = ssl;
     if (this.#ssl === NONE) return -Errno.BadDescriptor;
     c.ERR_clear_error();
+    // Sessions of TLS 1.3 come after the handshake (RFC 8446, 4.6.1).
+    if (this.#client !== undefined) engine.callbacks.current = this;
     const count = c.SSL_read(this.#ssl, ssl.at(buffer), ssl.lastLength);
+    engine.callbacks.current = undefined;
     return count > 0 ? count : this.#resultOf(count);
   }
 
