@@ -97,8 +97,8 @@ export class LogConflict extends ApiError {
   }
 }
 
-/** The log is out of reach. A log of several nodes that lets nodes write alone meanwhile does so after this error. */
-export class LogAway extends ApiError {
+/** The log cannot be read or written. */
+export class LogUnavailable extends ApiError {
   /** @param reason for the status of the node, without what it means for a change */
   constructor(
     text: string,
@@ -107,6 +107,9 @@ export class LogAway extends ApiError {
     super(503, 'StoreUnavailable', text);
   }
 }
+
+/** The log is out of reach. A log of several nodes that lets nodes write alone meanwhile does so after this error. */
+export class LogAway extends LogUnavailable {}
 
 /** The change is in the log, but this node could not write it into its store: it follows when it can. */
 export class EntryNotKept extends ApiError {

@@ -1,5 +1,14 @@
 import { ApiError } from '../contract/control.js';
-import { EntryNotKept, LogAway, LogConflict, type CommitLog, type LogEntry, type LogVersion, type Snapshot } from './commit-log.js';
+import {
+  EntryNotKept,
+  LogAway,
+  LogUnavailable,
+  LogConflict,
+  type CommitLog,
+  type LogEntry,
+  type LogVersion,
+  type Snapshot,
+} from './commit-log.js';
 
 /** How often a change is tried again on top of entries of other nodes. */
 const MOST_CONFLICTS = 16;
@@ -131,7 +140,8 @@ export class LogFollower<Content, State> {
     try {
       for (let conflicts = 0; !(await this.#isCaughtUp()); conflicts++) if (conflicts >= MOST_CONFLICTS) throw new LogConflict();
     } catch (error) {
-      if (!isDiverged(error)) this.#become({ state: 'behind', reason: reasonOf(error) });
+      // Why a log is out of reach may differ with each attempt. Another reason needs an operator.
+      if (!isDiverged(error)) this.#become({ state: 'behind', reason: reasonOf(error) }, !(error instanceof LogAway));
       this.#retryLater();
       throw error;
     }
@@ -177,10 +187,12 @@ export class LogFollower<Content, State> {
     }
   }
 
-  #become(next: Omit<NodeStatus, 'version'>): void {
-    const { state, entry } = this.#stopped;
+  /** @param hasReason another reason is news as well */
+  #become(next: Omit<NodeStatus, 'version'>, hasReason = false): void {
+    const { state, entry, reason } = this.#stopped;
     this.#stopped = next;
-    if (next.state !== state || next.entry !== entry) this.options.changed(this.status);
+    const isNews = next.state !== state || next.entry !== entry || (hasReason && next.reason !== reason);
+    if (isNews) this.options.changed(this.status);
   }
 
   #retryLater(): void {
@@ -200,6 +212,6 @@ export const mayBeOutdated = (error: unknown): boolean => error instanceof ApiEr
 const isDiverged = (error: unknown): boolean => error instanceof ApiError && error.code === 'NodeDiverged';
 
 function reasonOf(error: unknown): string {
-  if (error instanceof LogAway) return error.reason;
+  if (error instanceof LogUnavailable) return error.reason;
   return error instanceof Error ? error.message : String(error);
 }

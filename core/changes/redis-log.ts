@@ -6,6 +6,7 @@ import { RedisFailure, type RedisArgument } from '../contract/redis.js';
 import {
   LogAway,
   LogConflict,
+  LogUnavailable,
   type Appended,
   type CommitLog,
   type LogEntry,
@@ -212,9 +213,8 @@ export class RedisLog<Content, State> implements CommitLog<Content, State> {
     }
   }
 
-  #unavailable({ message }: RedisFailure): ApiError {
-    // A key of another type. Redis 6.2 puts the number of the line in front.
-    return /\bWRONGTYPE\b/.test(message) ? this.#rejected('foreign') : this.#away(message);
+  #unavailable({ message, code }: RedisFailure): ApiError {
+    return code === 'WRONGTYPE' ? this.#rejected('foreign') : this.#away(message);
   }
 
   #rejected(status: string, format = ''): ApiError {
@@ -235,7 +235,7 @@ export class RedisLog<Content, State> implements CommitLog<Content, State> {
 
   /** Redis has data that must not be touched. */
   #unusable(reason: string): ApiError {
-    return new ApiError(503, 'StoreUnavailable', this.#because(reason));
+    return new LogUnavailable(this.#because(reason), reason);
   }
 
   #because(reason: string): string {

@@ -42,12 +42,14 @@ export interface RedisEntryMark {
  * - `away`: there is no connection; the command was not sent.
  * - `busy`: `max_pending` commands wait for replies; the command was not sent.
  * - `lost`: the connection was lost, or the reply did not come within `command_timeout`: it is unknown whether the command was carried out.
- * - `rejected`: an error of Redis, which is the message.
+ * - `rejected`: an error of Redis, which the message says.
  */
 export class RedisFailure extends Error {
   constructor(
     readonly kind: 'away' | 'busy' | 'lost' | 'rejected',
     message: string,
+    /** First word of an error of Redis: `WRONGTYPE`. */
+    readonly code?: string,
   ) {
     super(message);
   }

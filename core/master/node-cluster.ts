@@ -16,7 +16,7 @@ import {
   type NodeResponses,
 } from '../contract/cluster.js';
 import type { Log } from '../contract/log.js';
-import type { RedisConnection } from '../contract/redis.js';
+import { RedisFailure, type RedisConnection } from '../contract/redis.js';
 import { NodeQuestions } from './node-questions.js';
 import { redisFacts } from './redis-facts.js';
 
@@ -69,6 +69,8 @@ export class NodeCluster extends Cluster {
   #isShadowed = false;
   /** Names of the records that were reported last. */
   #ignored = '';
+  /** Why records cannot be written or read. */
+  #problem = '';
   #state: { readonly state: NodeStatus['state']; readonly since: number } = { state: 'in_sync', since: Date.now() };
 
   constructor(private readonly options: NodeClusterOptions) {
@@ -208,11 +210,18 @@ export class NodeCluster extends Cluster {
         log.write('error', `another node of the cluster has the name "${nodeName()}": set "node_name", a different one on each node`);
       this.#isShadowed = known.isShadowed;
       this.#reportIgnored(known.ignored, shared.connection);
+      this.#problem = '';
       return known;
-    } catch {
-      // The connection reports why.
+    } catch (error) {
+      // The connection reports why it is away.
+      if (error instanceof RedisFailure && error.kind === 'rejected') this.#report(error.message, shared.connection);
       return undefined;
     }
+  }
+
+  #report(problem: string, { name }: RedisConnection): void {
+    if (problem !== this.#problem) this.options.log.write('error', `redis "${name}": records of the nodes cannot be written: ${problem}`);
+    this.#problem = problem;
   }
 
   #reportIgnored(names: readonly string[], { keys }: RedisConnection): void {

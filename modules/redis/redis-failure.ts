@@ -24,6 +24,10 @@ export function failureOf(error: Error, settings: RedisSettings): RedisFailure {
     return new RedisFailure('rejected', `the user has no right in Redis (ACL): ${message} (${place})`);
   if (/^Protocol error|^Unknown RESP type/.test(message))
     return new RedisFailure('away', `the server does not speak the protocol of Redis: check "url" (${place})`);
+  if (/\bWRONGTYPE\b/.test(message)) {
+    const text = `a key of srv has another type in Redis: another program uses the prefix "${settings.prefix}", set another "prefix" (${place})`;
+    return new RedisFailure('rejected', text, 'WRONGTYPE');
+  }
   if (/^[A-Z]+ /.test(message) && !('code' in error)) return new RedisFailure('rejected', `${message} (${place})`);
   return new RedisFailure('away', `${systemText(error)} (${place})`);
 }

@@ -108,14 +108,16 @@ export class RedisLink {
   }
 
   async #send(name: string, args: readonly RedisArgument[]): Promise<unknown> {
-    if (this.#client === undefined) throw new RedisFailure('away', this.#reason);
+    const client = this.#client;
+    if (client === undefined) throw new RedisFailure('away', this.#reason);
     try {
-      return await this.#client.call(name, ...args);
+      return await client.call(name, ...args);
     } catch (error) {
       const failure = failureOf(error as Error, this.settings);
       const { kind, message } = failure;
       // After a failover the address is another one; a late reply would be taken for that of a later command.
-      if (kind === 'lost' || /\b(READONLY|MASTERDOWN|LOADING|NOAUTH)\b/.test(message)) this.reset(message);
+      // Commands of a connection that is lost fail later than it: there may be another one by then.
+      if (kind === 'lost' || /\b(READONLY|MASTERDOWN|LOADING|NOAUTH)\b/.test(message)) this.#failed(client, message);
       throw failure;
     }
   }

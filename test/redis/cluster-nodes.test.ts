@@ -70,6 +70,11 @@ testRedis('redis-server: a change by the API of one node is in the traffic of th
     ],
   );
 
+  await server.cli('DEL', '{srv:shop}:nodes');
+  await server.cli('SET', '{srv:shop}:nodes', 'of another program');
+  await a.srv.waitForLog(/redis "main": records of the nodes cannot be written: a key of srv has another type .* set another "prefix"/);
+  await server.cli('DEL', '{srv:shop}:nodes');
+
   await server.kill();
   await b.srv.waitForLog(/configuration: changes of other nodes cannot be read, serving version \d+/);
   const rejected = await b.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:9' });
