@@ -1,24 +1,21 @@
 /**
  * The pages of docs/tasks and docs/srvctl.md are followed line by line, on a node with the shipped configuration; those of tasks again in the reverse
- * order, because each is to leave the node as it found it. A block of type `console` is a session:
- * behind `$ ` there is what somebody types, below it what is printed. `…` stands for anything.
+ * order, because each is to leave the node as it found it.
  */
-import { execFile } from 'node:child_process';
 import { chmodSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
-import { run as srvctl } from '../../core/ctl/main.js';
 import { get } from '../harness/client.js';
 import { shared } from '../harness/scope.js';
 import { startSrv, type Srv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 import { writeInto } from '../harness/temp.js';
+import { matches, run, steps } from './sessions.js';
 import { readRoot, ROOT } from './source-files.js';
 
 /** The ports of the shipped configuration. */
 const SHIPPED = ['8080', '8081', '9101', '9102', '9103', '9104'];
 const PORTS = new RegExp(`\\b(${SHIPPED.join('|')})\\b`, 'g');
-const LIMIT_MS = 60_000;
 
 const shippedFile = (file: string): string => readRoot(`conf/${file}`).replaceAll(PORTS, '%%PORT_$1%%');
 
@@ -37,76 +34,19 @@ const node = shared(async (scope) => {
   return srv;
 });
 
-interface Step {
-  readonly command: string;
-  readonly output: string;
-}
-
-function steps(page: string): Step[] {
-  const sessions = Array.from(page.matchAll(/^```console\n(.*?)^```$/gms), ([, session = '']) => session);
-  return sessions.flatMap((session) =>
-    session
-      .split(/^\$ /m)
-      .slice(1)
-      .map((step) => {
-        const [command = ''] = /^.*<<'END'\n[^]*?^END\n|^(?:.*\\\n)*.*\n/m.exec(step) ?? [];
-        return { command: command.trim(), output: step.slice(command.length) };
-      }),
-  );
-}
-
-/** A call of srvctl from which a shell would make nothing else: words, some of them in quotes. */
-const PLAIN_CALL = /^srvctl(?: +(?:'[^']*'|[^\s'"\\$`|<>&;()*?~#[\]{}]+))+$/;
-
-function run(command: string, { prefix: cwd, port }: { prefix: string; port: number }): Promise<string> {
-  const env = {
-    ...process.env,
-    PATH: `${join(cwd, 'bin')}:${process.env['PATH']}`,
-    HOME: cwd,
-    SRVCTL_SERVER: `http://127.0.0.1:${port}`,
-  };
-  if (PLAIN_CALL.test(command)) return runHere(command, cwd, env);
-  return new Promise((resolve, reject) => {
-    execFile('bash', ['-c', `set -o pipefail; ${command}`], { cwd, env, timeout: LIMIT_MS }, (error, stdout, stderr) =>
-      error && stdout === '' ? reject(new Error(`${command}: ${error.message}${stderr}`)) : resolve(stdout),
-    );
-  });
-}
-
-/** In this process: most of the time of a call is that of its process. */
-async function runHere(command: string, cwd: string, env: NodeJS.ProcessEnv): Promise<string> {
-  process.chdir(cwd);
-  let [stdout, stderr] = ['', ''];
-  const argv = command.match(/'[^']*'|[^\s']+/g)?.map((word) => word.replaceAll("'", '')) ?? [];
-  const code = await srvctl(argv.slice(1), {
-    env,
-    version: '0',
-    color: false,
-    stdout: (text) => void (stdout += text),
-    stderr: (text) => void (stderr += text),
-  });
-  if (code !== 0 && stdout === '') throw new Error(`${command}: ${stderr}`);
-  return stdout;
-}
-
 /** What is printed, as the page would have it. */
 async function printed(srv: Srv, command: string): Promise<string> {
   const here = command.replaceAll(PORTS, (port) => String(srv.port(port)));
-  const output = await run(here, { prefix: srv.prefix, port: srv.port('8081') });
+  const env = {
+    ...process.env,
+    PATH: `${join(srv.prefix, 'bin')}:${process.env['PATH']}`,
+    HOME: srv.prefix,
+    SRVCTL_SERVER: `http://127.0.0.1:${srv.port('8081')}`,
+  };
+  const output = await run(here, srv.prefix, env);
   const shipped = new Map(SHIPPED.map((port) => [String(srv.port(port)), port]));
   const named = output.replaceAll(/\b\d{4,5}\b/g, (number) => shipped.get(number) ?? number);
   return named.endsWith('\n') || named === '' ? named : `${named}\n`;
-}
-
-/** The width of a column depends on its values, and ports differ here. */
-const narrow = (text: string): string => text.replaceAll(/(?<=\S) {2,}(?=\S)/g, '  ');
-
-function matches(expected: string, actual: string): boolean {
-  const pattern = narrow(expected)
-    .split('…')
-    .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`))
-    .join('[^]*?');
-  return new RegExp(`^${pattern}$`).test(narrow(actual));
 }
 
 const tasks = readdirSync(join(ROOT, 'docs/tasks'))
