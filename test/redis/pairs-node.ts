@@ -31,8 +31,8 @@ export function redisSettings(port: number, more: Partial<RedisSettings> = {}): 
     password: undefined,
     tls: undefined,
     prefix: 'srv',
-    connectTimeout: 1000,
-    commandTimeout: 500,
+    connectTimeout: 3000,
+    commandTimeout: 5000,
     maxPending: 100,
     ...more,
   };
