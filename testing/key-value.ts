@@ -4,6 +4,7 @@ import {
   KeyValue,
   type KeyValuePage,
   type KeyValueSettings,
+  type PairCall,
   type PairListener,
   type PairWatch,
   type PairWrite,
@@ -56,7 +57,7 @@ export class FakeKeyValue extends KeyValue {
     return isThere;
   }
 
-  async clear({ dryRun = false }: { readonly dryRun?: boolean } = {}): Promise<number> {
+  async clear({ dryRun = false }: PairCall = {}): Promise<number> {
     const keys = this.#keys();
     if (dryRun) return keys.length;
     this.#pairs.clear();

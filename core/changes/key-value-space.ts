@@ -1,4 +1,4 @@
-import { KeyValue, type KeyValuePage, type PairListener, type PairWatch, type PairWrite } from '../contract/key-value.js';
+import { KeyValue, type KeyValuePage, type PairCall, type PairListener, type PairWatch, type PairWrite } from '../contract/key-value.js';
 
 type ListOptions = Parameters<KeyValue['list']>[0];
 
@@ -31,7 +31,7 @@ export class KeyValueSpace extends KeyValue {
     return this.pairs.delete(this.#prefix + key, options);
   }
 
-  async clear({ dryRun = false }: { readonly dryRun?: boolean } = {}): Promise<number> {
+  async clear({ dryRun = false }: PairCall = {}): Promise<number> {
     const { pairs } = this.list({ limit: Infinity });
     if (!dryRun) for (const { key } of pairs) await this.delete(key);
     return pairs.length;

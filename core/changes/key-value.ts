@@ -1,17 +1,28 @@
 import { ApiError, assertPreconditions, type Preconditions } from '../contract/control.js';
 import type { ClusterPairs } from '../contract/cluster.js';
 import {
+  KEY_VALUE_DEFAULTS,
   KeyValue,
   type KeyValuePage,
   type KeyValueSettings,
   type RedisPairs,
+  type PairCall,
   type PairListener,
   type PairWatch,
   type PairWrite,
 } from '../contract/key-value.js';
 import { isDeepStrictEqual } from 'node:util';
 import { ChosenLog } from './chosen-log.js';
-import { EntryNotKept, LogAway, LogConflict, type Appended, type CommitLog, type LogVersion, type Snapshot } from './commit-log.js';
+import {
+  EntryNotKept,
+  LogAway,
+  LogConflict,
+  type Appended,
+  type CommitLog,
+  type LogEntry,
+  type LogVersion,
+  type Snapshot,
+} from './commit-log.js';
 import { KeyValueSpace } from './key-value-space.js';
 import { PairWatches } from './pair-watches.js';
 import type { Log } from '../contract/log.js';
@@ -25,13 +36,13 @@ import { assertAlone, type Staging } from './staging.js';
 import { Store } from './store.js';
 import { StoreReleased } from './store-error.js';
 import { UnsavedPairs } from './unsaved-pairs.js';
+import { untilDecided } from './waiting-caller.js';
+import { assertInTime } from './change-time.js';
 
 const PUBLISH_LIMIT = 1500;
 const EXPIRY_EVERY = 1000;
 /** A worker that runs out of memory is ended: the pairs must never be the reason. */
 const HEAP_SHARE = 0.25;
-
-const DEFAULTS: KeyValueSettings = { folder: undefined, maxSize: 64 * 1024 ** 2, maxKey: 1024, maxValue: 1024 ** 2 };
 
 type ListOptions = Parameters<KeyValue['list']>[0];
 
@@ -47,6 +58,20 @@ export interface PairEntry {
   readonly times?: ReadonlyMap<string, number>;
 }
 
+/** Store of several nodes: the name of its `redis` block, and what a reload may change. */
+export interface RedisStore extends Pick<RedisPairs, 'name'> {
+  readonly wait: () => RedisPairs['wait'];
+}
+
+/** An entry as this node keeps it. Without a time it is one that this node has just made. */
+type KeptEntry = Omit<LogEntry<PairEntry>, 'at' | 'mark'> & { readonly at?: number; readonly mark?: number | undefined };
+
+/** A write that is decided. */
+interface Published {
+  /** Rejects when a worker is busy. Undefined: there was nothing to change. */
+  readonly inWorkers: Promise<void> | undefined;
+}
+
 export interface KeyValueOptions {
   /** Where pairs are kept, unless they have a folder of their own. */
   readonly store: Store;
@@ -59,7 +84,7 @@ export interface KeyValueOptions {
   /** The order of writes. */
   readonly commitLog: CommitLog<PairEntry, readonly PairData[]>;
   /** The order of writes of several nodes. */
-  readonly redisLog?: (settings: RedisPairs) => CommitLog<PairEntry, readonly PairData[]>;
+  readonly redisLog?: (store: RedisStore) => CommitLog<PairEntry, readonly PairData[]>;
   /** Name of this node. */
   readonly nodeName: () => string;
   /** Called when this node can follow the log, or cannot any more. */
@@ -73,7 +98,9 @@ export interface KeyValueOptions {
  */
 export class MasterKeyValue extends KeyValue implements Replicated {
   readonly channel = PAIR_CHANNEL;
-  #settings = DEFAULTS;
+  #settings = KEY_VALUE_DEFAULTS;
+  /** Those of the configuration: some of them count from the next start on. */
+  #configured = KEY_VALUE_DEFAULTS;
   #pairs: Map<string, PairData> | undefined;
   /** Keys whose time will be over. */
   readonly #expiring = new Set<string>();
@@ -97,7 +124,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
     this.#follower = new LogFollower({
       log: this.#log,
       applied: () => this.#version,
-      apply: ({ number, content, mark, at }) => this.#published(() => this.#keep(content, number, mark, at)),
+      apply: (entry) => this.#published(() => this.#keep(entry)),
       restore: (snapshot) => this.#published(() => this.#restore(snapshot)),
       state: () => this.#local.inLog(this.#open()),
       caughtUp: () => this.#merge(),
@@ -110,15 +137,27 @@ export class MasterKeyValue extends KeyValue implements Replicated {
   }
 
   configure(settings: KeyValueSettings): void {
-    const { redis } = settings;
-    const isChosen = this.#log.isFollowed;
-    if (isChosen && !isDeepStrictEqual(redis, this.#settings.redis))
-      this.options.log.write('warn', 'the store of key-value pairs changes with the next start');
-    if (!isChosen && redis !== undefined && this.options.redisLog !== undefined) this.#log.choose(this.options.redisLog(redis));
-    const moved = settings.folder !== this.#settings.folder;
-    if (moved && this.#pairs !== undefined) this.options.log.write('warn', 'the folder of the key-value store changes with the next start');
-    const folder = this.#pairs === undefined ? settings.folder : this.#settings.folder;
-    this.#settings = { ...settings, folder, redis: isChosen ? this.#settings.redis : redis };
+    // Each server of the configuration brings them.
+    if (isDeepStrictEqual(settings, this.#configured)) return;
+    this.#configured = settings;
+    const { redis, folder } = settings;
+    const now = this.#settings;
+    const isFollowed = this.#log.isFollowed;
+    if (isFollowed && redis?.name !== now.redis?.name) this.#warnOfRestart(`"store ${storeOf(redis)};"`, `"store ${storeOf(now.redis)};"`);
+    const isOpen = this.#pairs !== undefined;
+    if (isOpen && folder !== now.folder) this.#warnOfRestart(folderOf(folder), folderOf(now.folder));
+    if (!isFollowed && redis !== undefined) this.#chooseRedis(redis.name);
+    const isSameStore = !isFollowed || redis?.name === now.redis?.name;
+    this.#settings = { ...settings, folder: isOpen ? now.folder : folder, redis: isSameStore ? redis : now.redis };
+  }
+
+  #chooseRedis(name: string): void {
+    const { redisLog } = this.options;
+    if (redisLog !== undefined) this.#log.choose(redisLog({ name, wait: () => this.#settings.redis?.wait }));
+  }
+
+  #warnOfRestart(wanted: string, now: string): void {
+    this.options.log.write('warn', `key-value: ${wanted} takes effect when srv is started again; until then it is ${now}`);
   }
 
   snapshot(): unknown {
@@ -134,31 +173,31 @@ export class MasterKeyValue extends KeyValue implements Replicated {
     return pair && String(pair.version);
   }
 
-  async set(key: string, value: string, { ttl = 0, dryRun = false, ...conditions }: PairWrite & { ttl?: number } = {}): Promise<void> {
+  async set(key: string, value: string, { ttl = 0, dryRun = false, ...options }: PairWrite & { ttl?: number } = {}): Promise<void> {
     assertAlone(this.options.staging);
-    await this.#change(() => {
-      this.#assertPreconditions(key, conditions);
+    const expires = ttl === 0 ? 0 : Date.now() + ttl;
+    await this.#change(options, () => {
+      this.#assertPreconditions(key, options);
       this.#assertRoom(key, value);
-      const set = [{ key, value, expires: ttl === 0 ? 0 : Date.now() + ttl }];
-      return dryRun ? undefined : { set, deleted: [], ...this.#conditionsOf(key, conditions) };
+      return dryRun ? undefined : { set: [{ key, value, expires }], deleted: [], ...this.#conditionsOf(key, options) };
     });
   }
 
-  async delete(key: string, { dryRun = false, ...conditions }: PairWrite = {}): Promise<boolean> {
+  async delete(key: string, { dryRun = false, ...options }: PairWrite = {}): Promise<boolean> {
     assertAlone(this.options.staging);
     let found = false;
-    await this.#change(() => {
+    await this.#change(options, () => {
       found = this.#alive(key) !== undefined;
-      this.#assertPreconditions(key, conditions);
-      return found && !dryRun ? { set: [], deleted: [key], ...this.#conditionsOf(key, conditions) } : undefined;
+      this.#assertPreconditions(key, options);
+      return found && !dryRun ? { set: [], deleted: [key], ...this.#conditionsOf(key, options) } : undefined;
     });
     return found;
   }
 
-  async clear({ dryRun = false }: { readonly dryRun?: boolean } = {}): Promise<number> {
+  async clear({ dryRun = false, ...options }: PairCall = {}): Promise<number> {
     assertAlone(this.options.staging);
     let keys: readonly string[] = [];
-    await this.#change(() => {
+    await this.#change(options, () => {
       keys = [...this.#open().keys()];
       return keys.length > 0 && !dryRun ? { set: [], deleted: keys, isExact: true } : undefined;
     });
@@ -209,6 +248,11 @@ export class MasterKeyValue extends KeyValue implements Replicated {
   async follow(): Promise<void> {
     await this.#follower.start();
     this.#wasInSync = this.#follower.status.state === 'in_sync';
+  }
+
+  /** Applies no more writes of other nodes. */
+  unfollow(): void {
+    this.#follower.stop();
   }
 
   /** Closes the files, for another program. Calls are rejected until {@link reopen}; workers have their copies. */
@@ -308,41 +352,50 @@ export class MasterKeyValue extends KeyValue implements Replicated {
   }
 
   /** @param make is called in turn, and again when other nodes have written meanwhile. Undefined: nothing changes */
-  async #change(make: () => PairEntry | undefined): Promise<void> {
+  async #change(caller: Omit<PairCall, 'dryRun'>, make: () => PairEntry | undefined): Promise<void> {
+    const published = this.#log.isShared
+      ? await untilDecided(caller, (waiting) => this.#decide(waiting, make))
+      : await this.#decide(caller, make);
+    await published.inWorkers;
+    // Without Redis this node has to have it as well, after a crash.
+    await this.#unsaved.saved();
+  }
+
+  async #decide({ deadline = Infinity }: Pick<PairWrite, 'deadline'>, make: () => PairEntry | undefined): Promise<Published> {
     const node = this.options.nodeName();
-    let published: Promise<void> | undefined;
+    let inWorkers: Promise<void> | undefined;
+    // In turn, so that workers get the changes in their order; the next write does not wait for them.
+    const publish = (change: PairChange): void => {
+      inWorkers = this.#publish(change);
+      inWorkers.catch(() => undefined);
+    };
+    let at = Date.now();
     const append = async (): Promise<void> => {
+      assertInTime(deadline);
       // These are merged first.
       if (this.#local.size > 0) throw new LogConflict();
       const entry = make();
       if (entry === undefined) return;
-      const keep = ([number = 0]: readonly number[], appended?: Appended<PairEntry>): void => {
-        // In turn, so that workers get the changes in their order; the next write does not wait for them.
-        published = this.#publish(this.#keepOwn(entry, number, appended));
-        published.catch(() => undefined);
-      };
-      await this.#log.append([{ node, at: Date.now(), content: () => entry }], this.#version, keep);
+      at = Date.now();
+      const keep = ([number = 0]: readonly number[], appended?: Appended<PairEntry>): void =>
+        publish(this.#keepOwn(entry, number, appended));
+      await this.#log.append([{ node, at, content: () => entry }], this.#version, keep);
     };
     const alone = (error: unknown): void => {
       if (!(error instanceof LogAway) || this.#settings.redis?.write !== 'local') throw error;
       const entry = make();
-      if (entry === undefined) return;
-      published = this.#publish(this.#take(this.#local.write(entry, this.#open())));
-      published.catch(() => undefined);
+      if (entry !== undefined) publish(this.#take(this.#local.write(entry, this.#open(), at)));
     };
     await this.#inTurn(() => this.#follower.inOrder(append).catch(alone));
-    await published;
-    // Without Redis this node has to have it as well, after a crash.
-    await this.#unsaved.saved();
+    return { inWorkers };
   }
 
   /** @param before called when the entries of other nodes are kept that this one follows @throws EntryNotKept when the log has it, but this node has not */
   #keepOwn(entry: PairEntry, number: number, appended: Appended<PairEntry> | undefined, before?: () => void): PairChange {
     try {
-      for (const { number: earlier, content, mark, at } of appended?.before ?? [])
-        void this.#published(() => this.#keep(content, earlier, mark, at));
+      for (const earlier of appended?.before ?? []) void this.#published(() => this.#keep(earlier));
       before?.();
-      return this.#keep(entry, number, appended?.mark);
+      return this.#keep({ content: entry, number, node: this.options.nodeName(), mark: appended?.mark });
     } catch (error) {
       throw this.#log.isShared ? new EntryNotKept((error as Error).message) : error;
     }
@@ -370,11 +423,14 @@ export class MasterKeyValue extends KeyValue implements Replicated {
     return true;
   }
 
-  /** @param mark of a log of several nodes @param at time of an entry of another node */
-  #keep({ set, deleted, times }: PairEntry, number: number, mark = 0, at?: number): PairChange {
+  /** Keeps an entry, which is that of another node if it has a time. */
+  #keep({ content, number, node, mark = 0, at }: KeptEntry): PairChange {
+    const { set, deleted, times } = content;
     const pairs = set.map((pair) => ({ ...pair, version: number }));
     if (this.#log.isShared) {
-      const change = this.#local.follow({ set: pairs, deleted }, (key) => times?.get(key) ?? at);
+      const made = { set: pairs, deleted };
+      const isOwn = node === this.options.nodeName();
+      const change = isOwn ? this.#local.followOwn(made, this.#open()) : this.#local.follow(made, (key) => times?.get(key) ?? at);
       this.#unsaved.add(change, { epoch: this.#version.epoch, number, mark });
       return this.#take(change);
     }
@@ -478,7 +534,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
     };
     try {
       if ([...this.#expiring].some(isOver))
-        await this.#change(() => {
+        await this.#change({}, () => {
           const deleted = [...this.#expiring].filter(isOver);
           return deleted.length > 0 ? { set: [], deleted, conditions: deleted.map((key) => this.#known(key)) } : undefined;
         });
@@ -493,3 +549,8 @@ export class MasterKeyValue extends KeyValue implements Replicated {
 }
 
 const sizeOf = (key: string, value: string): number => Buffer.byteLength(key) + Buffer.byteLength(value);
+
+/** The argument of `store`. */
+const storeOf = (redis: RedisPairs | undefined): string => (redis === undefined ? 'embedded' : `redis ${redis.name}`);
+const folderOf = (folder: string | undefined): string =>
+  folder === undefined ? 'the data folder of the server' : `"data_folder ${folder};"`;

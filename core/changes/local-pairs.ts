@@ -67,10 +67,13 @@ export class LocalPairs {
     for (const [key, text] of store.moduleData.all(STORAGE, '')) this.#writes.set(key, JSON.parse(text) as LocalWrite);
   }
 
-  /** Writes a change that the log does not have. @throws ApiError */
-  write({ set, deleted }: PairEntry, pairs: ReadonlyMap<string, PairData>): PairChange {
-    const at = Date.now();
-    const version = Math.max(this.#last + 1, FIRST_VERSION + at * 1000);
+  /**
+   * Writes a change that the log does not have, as far as this node knows.
+   * @param at when it was to be made (epoch milliseconds)
+   * @throws ApiError
+   */
+  write({ set, deleted }: PairEntry, pairs: ReadonlyMap<string, PairData>, at: number): PairChange {
+    const version = Math.max(this.#last + 1, FIRST_VERSION + Date.now() * 1000);
     const local = set.map((pair) => ({ ...pair, version }));
     const writes = new Map<string, LocalWrite>();
     for (const key of [...set.map((pair) => pair.key), ...deleted]) {
@@ -87,19 +90,42 @@ export class LocalPairs {
     return { set: local, deleted };
   }
 
-  /** Takes note of changes of the log. @param timeOf when a key was written @returns those of other pairs @throws ApiError */
+  /**
+   * Takes note of an entry of the log that another node has made.
+   * @param timeOf when a key was written
+   * @returns changes of pairs that were not written here
+   * @throws ApiError
+   */
   follow(change: PairChange, timeOf: (key: string) => number | undefined): PairChange {
+    return this.#follow(change, (write, key, shared) => ({ ...write, shared, changedAt: timeOf(key) }));
+  }
+
+  /**
+   * Takes note of an entry of this node that it did not know to be in the log: a write here is that entry, or is later.
+   * @param pairs those of this node
+   * @returns changes of pairs that were not written here since then
+   * @throws ApiError
+   */
+  followOwn(change: PairChange, pairs: ReadonlyMap<string, PairData>): PairChange {
+    const isThat = (key: string, shared: PairData | undefined): boolean => isSame(shared, aliveOrNone(pairs.get(key)));
+    return this.#follow(change, (write, key, shared) =>
+      isThat(key, shared) ? undefined : { at: write.at, base: shared?.version ?? 0, shared },
+    );
+  }
+
+  /** @param after what becomes of a write here; undefined: the log has it */
+  #follow(change: PairChange, after: (write: LocalWrite, key: string, shared: PairData | undefined) => LocalWrite | undefined): PairChange {
     if (this.size === 0) return change;
-    const set = change.set.filter(({ key }) => !this.#writes.has(key));
-    const deleted = change.deleted.filter((key) => !this.#writes.has(key));
-    const writes = new Map<string, LocalWrite>();
+    const writes = new Map<string, LocalWrite | undefined>();
     const note = (key: string, shared?: PairData): void => {
       const write = this.#writes.get(key);
-      if (write !== undefined) writes.set(key, { ...write, shared, changedAt: timeOf(key) });
+      if (write !== undefined) writes.set(key, after(write, key, shared));
     };
     for (const pair of change.set) note(pair.key, pair);
     for (const key of change.deleted) note(key);
     this.#update(writes);
+    const set = change.set.filter(({ key }) => !this.#writes.has(key));
+    const deleted = change.deleted.filter((key) => !this.#writes.has(key));
     return { set, deleted };
   }
 
@@ -170,24 +196,35 @@ export class LocalPairs {
     });
   }
 
-  #update(writes: ReadonlyMap<string, LocalWrite>): void {
+  #update(writes: ReadonlyMap<string, LocalWrite | undefined>): void {
     if (writes.size === 0) return;
     // Before the version of the log is written that has these changes.
     this.save((store) => putWrites(store, writes));
-    for (const [key, write] of writes) this.#writes.set(key, write);
+    for (const [key, write] of writes) {
+      if (write === undefined) this.#writes.delete(key);
+      else this.#writes.set(key, write);
+    }
   }
 }
 
-function putWrites({ moduleData }: Store, writes: ReadonlyMap<string, LocalWrite>): void {
-  for (const [key, write] of writes) moduleData.put(STORAGE, key, JSON.stringify(write));
+function putWrites({ moduleData }: Store, writes: ReadonlyMap<string, LocalWrite | undefined>): void {
+  for (const [key, write] of writes) {
+    if (write === undefined) moduleData.delete(STORAGE, key);
+    else moduleData.put(STORAGE, key, JSON.stringify(write));
+  }
 }
 
 const aliveOrNone = (pair: PairData | undefined): PairData | undefined => (pair !== undefined && isAlive(pair) ? pair : undefined);
 
 /** By version, else by time. A change whose time is unknown counts: the write here may be older. */
 function whichCounts({ at, base, shared, changedAt }: LocalWrite, pair: PairData | undefined): 'local' | 'shared' | 'both' {
-  const other = aliveOrNone(shared);
-  if (other?.value === pair?.value && Math.abs((other?.expires ?? 0) - (pair?.expires ?? 0)) <= SAME_MS) return 'both';
+  if (isSame(shared, pair)) return 'both';
   const isOther = (shared?.version ?? 0) !== base;
   return !isOther || (changedAt !== undefined && at > changedAt) ? 'local' : 'shared';
+}
+
+/** @param pair alive */
+function isSame(shared: PairData | undefined, pair: PairData | undefined): boolean {
+  const other = aliveOrNone(shared);
+  return other?.value === pair?.value && Math.abs((other?.expires ?? 0) - (pair?.expires ?? 0)) <= SAME_MS;
 }

@@ -30,7 +30,7 @@ const ATTEMPTS = 5;
 
 export interface PairSequenceOptions {
   readonly connection: RedisConnection;
-  readonly wait: RedisSequence<never, never>['wait'];
+  readonly wait: () => RedisSequence<never, never>['wait'];
 }
 
 /**
@@ -58,8 +58,8 @@ export class PairSequence implements RedisSequence<PairEntry, readonly PairData[
     return this.options.connection;
   }
 
-  get wait(): PairSequenceOptions['wait'] {
-    return this.options.wait;
+  get wait(): RedisSequence<never, never>['wait'] {
+    return this.options.wait();
   }
 
   get keys(): readonly [meta: string, pairs: string, changes: string] {

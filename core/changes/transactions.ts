@@ -53,6 +53,7 @@ import { hasFailed, PER_CALL, SharedDeadline, stageCalls, type StagedCall, type 
 import { Stager, type Build, type Staged } from './stager.js';
 import { assertAlone, rollbackNotFirst } from './staging.js';
 import { StateFileWriter } from './state-file-writer.js';
+import { untilDecided } from './waiting-caller.js';
 import type { LoadedConfiguration, ModuleSpecs, TransactionLimits, TransactionOptions } from './transaction-options.js';
 
 /** The control plane waits for 2 s: a change that takes longer is rejected before. */
@@ -200,7 +201,7 @@ export class TransactionQueue extends Transactions {
    */
   together(calls: readonly StagedCall[], context: ActionContext): Promise<Together> {
     assertAlone(this.options.staging);
-    return this.#inTurn(() => this.#follower.inOrder(() => this.#together(calls, context)));
+    return this.#decided(context, (waiting) => this.#inTurn(() => this.#follower.inOrder(() => this.#together(calls, waiting))));
   }
 
   /**
@@ -364,7 +365,13 @@ export class TransactionQueue extends Transactions {
   #change(build: Build, context: Partial<ActionContext>, isAlone = context.dryRun === true): Promise<Applied> {
     const staged = this.options.staging.current;
     if (staged !== undefined) return this.#stager.stage(staged, build, context).then((result) => this.#staged(result));
-    return isAlone ? this.#inTurn(() => this.#runs.alone(build, context)) : this.#groups.add(build, context);
+    return this.#decided(context, (waiting) =>
+      isAlone ? this.#inTurn(() => this.#runs.alone(build, waiting)) : this.#groups.add(build, waiting),
+    );
+  }
+
+  #decided<C extends Partial<ActionContext>, T>(context: C, work: (context: C) => Promise<T>): Promise<T> {
+    return this.options.commitLog.isShared ? untilDecided(context, work) : work(context);
   }
 
   async #together(calls: readonly StagedCall[], context: ActionContext): Promise<Together> {

@@ -1,5 +1,5 @@
 /** Key-value pairs. */
-import type { Preconditions } from './control.js';
+import type { ActionContext, Preconditions } from './control.js';
 
 /** The key-value store: each worker reads its own copy; writes are made in the master, kept on disk and everywhere when they resolve. */
 export abstract class KeyValue {
@@ -11,7 +11,7 @@ export abstract class KeyValue {
   /** False if there was no such key. */
   abstract delete(key: string, options?: PairWrite): Promise<boolean>;
   /** Deletes all keys, in one step. How many they were. */
-  abstract clear(options?: { readonly dryRun?: boolean }): Promise<number>;
+  abstract clear(options?: PairCall): Promise<number>;
   /** Milliseconds until a key expires, 0: never. Undefined: there is no such key. */
   abstract ttl(key: string): number | undefined;
   /** Keys in order, those after `after`, with their values: at most `limit`, and one at least however many bytes it has. */
@@ -26,7 +26,7 @@ export abstract class KeyValue {
    * other. @param name letters, digits, `.`, `_` and `-` @throws RangeError for another name
    */
   abstract space(name: string): KeyValue;
-  /** Its folder and its limits. Another folder counts from the next start on. */
+  /** Its folder, its limits and its place in Redis. Another folder and another store count from the next start on. */
   abstract configure(settings: KeyValueSettings): void;
 }
 
@@ -45,9 +45,12 @@ export interface KeyValuePage {
   readonly version?: string;
 }
 
-export interface PairWrite extends Preconditions {
+/** The context of an action may be passed on as it is. */
+export interface PairCall extends Pick<ActionContext, 'deadline' | 'extendDeadline'> {
   readonly dryRun?: boolean;
 }
+
+export interface PairWrite extends PairCall, Preconditions {}
 
 export interface KeyValueSettings {
   /** Absolute; undefined: the data folder of the server. */
@@ -59,6 +62,9 @@ export interface KeyValueSettings {
   /** The pairs are those of several nodes. Absent: this node has its own. */
   readonly redis?: RedisPairs | undefined;
 }
+
+/** Settings of a store that nothing was said about. */
+export const KEY_VALUE_DEFAULTS: KeyValueSettings = { folder: undefined, maxSize: 64 * 1024 ** 2, maxKey: 1024, maxValue: 1024 ** 2 };
 
 /** Pairs in Redis: every node has a copy. */
 export interface RedisPairs {

@@ -3,6 +3,7 @@ import {
   KeyValue,
   type KeyValuePage,
   type KeyValueSettings,
+  type PairCall,
   type PairListener,
   type PairWatch,
   type PairWrite,
@@ -50,7 +51,7 @@ export class ModuleKeyValue extends KeyValue implements Belonging {
     return this.pairs.delete(key, options);
   }
 
-  clear(options?: { readonly dryRun?: boolean }): Promise<number> {
+  clear(options?: PairCall): Promise<number> {
     return this.pairs.clear(options);
   }
 

@@ -369,6 +369,7 @@ export class Master {
     this.#events.close();
     await this.#control.stop();
     this.#changes?.transactions.unfollow();
+    this.#changes?.keyValue.unfollow();
     await this.#cluster.leave(this.#upgrade !== undefined);
     await this.#instance.stop();
     await this.#changes?.transactions.close();

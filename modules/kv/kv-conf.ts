@@ -1,10 +1,7 @@
-import { argType } from '../../core/contract/arg-type.js';
-import { readFileSync } from 'node:fs';
 import { number, size, time } from '../../core/contract/args.js';
-import type { KeyValueSettings } from '../../core/contract/key-value.js';
-import { ArgError, type ArgContext, type ArgType } from '../../core/contract/spec.js';
-
-const DEFAULTS: KeyValueSettings = { folder: undefined, maxSize: 64 * 1024 ** 2, maxKey: 1024, maxValue: 1024 ** 2 };
+import { KEY_VALUE_DEFAULTS, type KeyValueSettings } from '../../core/contract/key-value.js';
+import type { InputFile } from '../../core/contract/resource.js';
+import { ArgError, type ArgContext } from '../../core/contract/spec.js';
 
 type Setter = (settings: KeyValueSettings, value: string, context: ArgContext) => KeyValueSettings;
 
@@ -43,45 +40,25 @@ const SETTERS: Readonly<Record<string, Setter>> = {
   max_value: (settings, value, context) => ({ ...settings, maxValue: bytes(value, context) }),
 };
 
-/** The file that `dyn_kv_conf` names: lines `name value;` and comments. */
-export function kvConf(): ArgType<KeyValueSettings> {
-  return argType({
-    kind: 'path',
-    form: 'file',
-    parse: (path, context) => readKvConf(context.path(path), context),
-  });
-}
-
-function readKvConf(path: string, context: ArgContext): KeyValueSettings {
-  let settings = DEFAULTS;
-  for (const { name, value, line } of statements(read(path))) {
+/**
+ * Settings in the file that `dyn_kv_conf` names: lines `name value;` and comments.
+ * @param context makes paths absolute
+ */
+export function kvConf(file: InputFile, context: ArgContext): KeyValueSettings {
+  let settings = KEY_VALUE_DEFAULTS;
+  file.each(file.text.split('\n').entries(), ([index, line]) => {
+    const statement = line.replace(/#.*/, '').trim();
+    if (statement === '') return;
+    const [, name = '', value = ''] = /^(\S+)\s+([^;]+?)\s*;$/.exec(statement) ?? [];
     const set = Object.hasOwn(SETTERS, name) ? SETTERS[name] : undefined;
-    if (set === undefined)
-      throw new ArgError(`unknown directive "${name}" in ${path}:${line}`, `it may be: ${Object.keys(SETTERS).join(', ')}`);
+    if (name === '') file.fail(index + 1, 'invalid line in the key-value configuration', 'a line is written: name value;');
+    if (set === undefined) file.fail(index + 1, `unknown directive "${name}"`, `it may be: ${Object.keys(SETTERS).join(', ')}`);
     try {
       settings = set(settings, value, context);
     } catch (error) {
-      if (error instanceof ArgError) throw new ArgError(`${error.message} in ${path}:${line}`, error.hint);
-      throw error;
+      if (!(error instanceof ArgError)) throw error;
+      file.fail(index + 1, error.message, error.hint);
     }
-  }
+  });
   return settings;
-}
-
-function read(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    throw new ArgError(`cannot read "${path}": ${error instanceof Error ? error.message : String(error)}`);
-  }
-}
-
-function* statements(text: string): Generator<{ name: string; value: string; line: number }> {
-  for (const [index, content] of text.split('\n').entries()) {
-    const statement = content.replace(/#.*/, '').trim();
-    if (statement === '') continue;
-    const match = /^(\S+)\s+([^;]+?)\s*;$/.exec(statement);
-    if (match === null) throw new ArgError(`invalid line ${index + 1} in the key-value configuration`, 'a line is written: name value;');
-    yield { name: match[1] ?? '', value: match[2] ?? '', line: index + 1 };
-  }
 }

@@ -1,14 +1,20 @@
+import { path } from '../../core/contract/args.js';
 import { action, ApiError, type ActionContext } from '../../core/contract/control.js';
 import type { HttpModule } from '../../core/contract/manifest.js';
 import { httpModule } from '../../core/contract/manifest.js';
 import type { HttpHandlers, Scope, VariablePrefix } from '../../core/contract/http.js';
-import { KeyValue, type KeyValuePage, type RedisPairs } from '../../core/contract/key-value.js';
+import { KEY_VALUE_DEFAULTS, KeyValue, type KeyValuePage, type KeyValueSettings, type RedisPairs } from '../../core/contract/key-value.js';
+import type { InputFile } from '../../core/contract/resource.js';
 import { ServerInfo } from '../../core/contract/server-info.js';
 import { directive } from '../../core/contract/spec.js';
 import { kvConf } from './kv-conf.js';
 
 const directives = {
-  dyn_kv_conf: directive({ in: ['http'], args: kvConf(), doc: 'File with the settings of the key-value store.' }),
+  dyn_kv_conf: directive({
+    in: ['http'],
+    args: path(),
+    doc: 'File with the settings of the key-value store. It is read again at a reload.',
+  }),
 };
 
 interface KeyParams {
@@ -32,15 +38,22 @@ const PAGE_BYTES = 1024 ** 2;
 export class KeyValuePairs implements HttpModule {
   readonly variablePrefixes: Readonly<Record<string, VariablePrefix>> = { kv_http_: (key) => () => asBytes(this.pairs.get(key)) };
 
+  /** One function for all servers: they share what it has made of the file. Undefined: no file was named yet. */
+  #parse: ((file: InputFile) => KeyValueSettings) | undefined;
+
   constructor(
     private readonly pairs: KeyValue,
     private readonly info: ServerInfo,
   ) {}
 
   compileServer(scope: Scope<typeof directives>): HttpHandlers | undefined {
-    const settings = scope.conf.dyn_kv_conf;
-    if (settings?.redis !== undefined) assertRedis(settings.redis, scope);
-    if (this.info.role === 'master' && settings !== undefined) scope.register({ commit: () => this.pairs.configure(settings) });
+    if (this.info.role !== 'master') return undefined;
+    const { dyn_kv_conf: file } = scope.conf;
+    if (file === undefined && this.#parse === undefined) return undefined;
+    this.#parse ??= (content) => kvConf(content, scope.args);
+    const settings = file === undefined ? KEY_VALUE_DEFAULTS : scope.file(file, this.#parse, 'dyn_kv_conf');
+    if (settings.redis !== undefined) assertRedis(settings.redis, scope);
+    scope.register({ commit: () => this.pairs.configure(settings) });
     return undefined;
   }
 

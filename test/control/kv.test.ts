@@ -228,7 +228,7 @@ test('dyn_kv_conf sets limits and the folder; Redis and nonsense are rejected in
   t.is((await node.call('POST', '/kv', { key: 'color', value: 'red' })).status, 200);
   t.true(node.srv.read('data/kv/srv.db').length > 0);
 
-  const refused = async (line: string) => (await check(t, `events {} http { ${http} }`, { 'conf/kv.conf': line })).stderr;
+  const refused = async (line: string) => (await check(t, `events {} http { ${http} server {} }`, { 'conf/kv.conf': line })).stderr;
   t.regex(await refused('store redis;'), /invalid store "redis"/);
   t.regex(await refused('store redis main;'), /unknown redis "main"/);
   t.regex(await refused('store redis main; redis_write local;'), /invalid line/);

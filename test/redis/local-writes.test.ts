@@ -2,6 +2,7 @@
 import { cpSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
+import { FaultyProxy } from '../harness/faulty-proxy.js';
 import { RedisServer, testRedis } from '../harness/redis.js';
 import { tempFolder } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
@@ -103,6 +104,47 @@ testRedis('redis-server: emptied while it was away, it gets the pairs and the wr
   await same(t, nodes, { ...old, new: 'b' });
   t.deepEqual(nodes.flatMap(lostOf), []);
   t.true((a.pairs.ttl('new') ?? 0) > 50_000);
+});
+
+testRedis('redis-server: writes whose replies are lost are made once, and replace nothing that came after them', async (t) => {
+  const server = await RedisServer.start(t);
+  const proxy = await FaultyProxy.start(t, server.port);
+  const a = await PairsNode.start(t, 'a', proxy.port, { write: 'local', settings: { commandTimeout: 200 } });
+  const b = await PairsNode.start(t, 'b', server.port, { write: 'local' });
+  await a.pairs.set('gone', 'x');
+  await same(t, [a, b], { gone: 'x' });
+  // Redis makes the first write of each moment; the node does not learn of it, and makes them all by itself.
+  const written = async (...writes: readonly (() => Promise<unknown>)[]): Promise<void> => {
+    proxy.latency = 60_000;
+    for (const write of writes) await write();
+    t.true((a.pairs.shared?.local ?? 0) > 0);
+  };
+  const back = (): void => {
+    proxy.latency = 0;
+    proxy.reset();
+  };
+  await written(() => a.pairs.set('color', 'red', { ttl: 60_000 }));
+  await waitFor('the write at the other node', () => b.pairs.get('color') === 'red');
+  await b.pairs.set('color', 'blue');
+  back();
+  await same(t, [a, b], { color: 'blue', gone: 'x' });
+  await written(() => a.pairs.delete('gone'));
+  await waitFor('the deletion at the other node', () => b.pairs.get('gone') === undefined);
+  await b.pairs.set('gone', 'again');
+  back();
+  await same(t, [a, b], { color: 'blue', gone: 'again' });
+  await written(
+    () => a.pairs.set('size', 'small'),
+    () => a.pairs.set('size', 'large'),
+  );
+  back();
+  await same(t, [a, b], { color: 'blue', gone: 'again', size: 'large' });
+  const version = a.pairs.version('size');
+  await written(() => a.pairs.set('color', 'green', { ifMatch: a.pairs.version('color') }));
+  back();
+  await same(t, [a, b], { color: 'green', gone: 'again', size: 'large' });
+  t.is(Number(a.pairs.version('color')), Number(version) + 1);
+  t.deepEqual([a, b].flatMap(lostOf), []);
 });
 
 testRedis('redis-server: keys of another program are not merged into, and writes are rejected', async (t) => {
