@@ -1,5 +1,5 @@
 import { isAlive, type PairChange, type PairData } from './key-value-copy.js';
-import type { PairEntry } from './key-value.js';
+import type { PairEntry } from './pair-entry.js';
 import type { Store } from './store.js';
 
 /** Their name in the storage of modules. */

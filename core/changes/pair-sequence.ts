@@ -3,7 +3,7 @@ import type { RedisArgument, RedisConnection } from '../contract/redis.js';
 import type { LogEntry, LogVersion, Snapshot } from './commit-log.js';
 import { EntryBuffer } from './entry-buffer.js';
 import type { PairData } from './key-value-copy.js';
-import type { PairEntry } from './key-value.js';
+import type { PairEntry } from './pair-entry.js';
 import { beginInTurn } from './redis-offers.js';
 import { logEntry, pairOf, sentEntry, storedPair } from './redis-pair-codec.js';
 import { APPEND, BEGIN, FORMAT, LOOK, MOST_BYTES, MOST_CHANGES } from './redis-pair-scripts.js';

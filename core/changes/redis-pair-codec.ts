@@ -1,6 +1,6 @@
 import type { LogEntry } from './commit-log.js';
 import type { PairData } from './key-value-copy.js';
-import type { PairEntry } from './key-value.js';
+import type { PairEntry } from './pair-entry.js';
 import { markOf, numberOf, type RawEntry } from './redis-sequence.js';
 
 /** A change as it is in Redis: lifetimes in place of times, since clocks differ. Milliseconds; 0: it never expires. */

@@ -1,8 +1,8 @@
 import type { ActionContext } from '../contract/control.js';
 
-/** How often the caller is told to wait on, and how long it waits then. Milliseconds. */
-const TELL_EVERY_MS = 1000;
-const TOLD_MS = 3000;
+/** How often the caller is notified that it has to wait, and how long it waits then. Milliseconds. */
+const EXTEND_EVERY_MS = 1000;
+const EXTENSION_MS = 3000;
 /** A change of several nodes is waited for until it has an outcome, but not longer than this. Milliseconds. */
 const LONGEST_MS = 60_000;
 
@@ -16,7 +16,7 @@ export async function untilDecided<C extends Caller, T>(context: C, work: (conte
   const { extendDeadline } = context;
   if (extendDeadline === undefined) return work(context);
   const deadline = Date.now() + LONGEST_MS;
-  const timer = setInterval(() => extendDeadline(Math.min(TOLD_MS, deadline - Date.now())), TELL_EVERY_MS).unref();
+  const timer = setInterval(() => extendDeadline(Math.min(EXTENSION_MS, deadline - Date.now())), EXTEND_EVERY_MS).unref();
   try {
     return await work({ ...context, deadline });
   } finally {

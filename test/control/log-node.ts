@@ -1,4 +1,5 @@
-import { MasterKeyValue, type PairEntry } from '../../core/changes/key-value.js';
+import { MasterKeyValue } from '../../core/changes/key-value.js';
+import type { PairEntry } from '../../core/changes/pair-entry.js';
 import type { ChangeContent } from '../../core/changes/change-content.js';
 import type { PairData } from '../../core/changes/key-value-copy.js';
 import type { NodeStatus } from '../../core/changes/log-follower.js';

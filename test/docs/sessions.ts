@@ -1,6 +1,5 @@
 /**
- * Sessions in the pages of docs: in blocks of type `console` there is behind `$ ` what somebody types, and below it what is printed. `…` stands
- * for anything.
+ * Sessions in the pages of docs: blocks of type `console` with the commands after `$ `, and below each the text that it prints. `…` is any text.
  */
 import { execFile } from 'node:child_process';
 import { run as srvctl } from '../../core/ctl/main.js';
