@@ -1,7 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
 import { bodyOf, httpBackend } from '../harness/backends.js';
-import { exchange, get } from '../harness/client.js';
+import { connectRaw, exchange, get } from '../harness/client.js';
 import { startSrv, type Srv } from '../harness/srv.js';
+import { waitFor } from '../harness/wait.js';
 
 /** A module that reads the body in the access phase, as one that checks a form does, and lets others go on. */
 const MODULE = `
@@ -16,6 +17,13 @@ const HANDLERS = {
   access: { access: async (request) => { await read(request); return DECLINED; } },
   twice: { access: async (request) => { await read(request); await read(request); return DECLINED; } },
   redirect: { content: async (request) => { await read(request); return request.redirect('/pass'); } },
+  begin: {
+    content: async (request) => {
+      await request.streamBody(LIMIT).next();
+      lengths['/begun'] = 'yes';
+      await new Promise(() => {});
+    },
+  },
   anyway: { access: async (request) => { await read(request).catch(() => undefined); return DECLINED; } },
 };
 
@@ -48,6 +56,8 @@ async function start(t: ExecutionContext): Promise<Srv> {
         location /pass { proxy_pass http://group; }
         location /after { error_page 502 = @read; proxy_pass http://127.0.0.1:9; }
         location @read { reads anyway; proxy_pass http://group; }
+        location /begin { reads begin; }
+        location /begun { return 200 $body_length; }
         location /here { reads access; return 200 here; }
       }
     }`,
@@ -90,4 +100,17 @@ test('a body that was too long for the module is not passed on in part', async (
   const chunked = `POST /anyway HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n${size}\r\n${long}\r\n0\r\n\r\n`;
   t.regex(await exchange(t, srv.port('web'), chunked), /^HTTP\/1\.1 500 /);
   await srv.waitForLog(/request body is no longer available: it was streamed to an earlier upstream or reader/);
+});
+
+test('a client that leaves is noticed, also if the rest of its body was held back as it came', async (t) => {
+  const srv = await start(t);
+  const client = await connectRaw(t, srv.port('web'));
+  client.send('POST /begin HTTP/1.1\r\nHost: a\r\nContent-Length: 65546\r\n\r\n0123456789');
+  await waitFor('the first piece', async () => (await get(srv.port('web'), '/begun')).body === 'yes');
+  client.send('x'.repeat(65_536));
+  // All of it arrives before the end does.
+  await waitFor('all bytes at the server', () => client.socket.writableLength === 0);
+  client.socket.end();
+  const last = await srv.waitForLog(/"POST \/begin HTTP\/1\.1" (\d+) /, 'logs/access.log');
+  t.is(last[1], '499');
 });

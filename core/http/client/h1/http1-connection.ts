@@ -164,7 +164,7 @@ export class Http1Connection implements Timed, IdleClient, ConnectionUser {
 
   /** A client that is not read from cannot be late. */
   pauseBody(request: Request): void {
-    if (this.request !== request) return;
+    if (this.request !== request || request.body?.complete === true) return;
     this.socket.pause();
     if (this.#waiting === Waiting.Body) this.#wait(Waiting.Nothing, 0);
   }
@@ -361,6 +361,8 @@ export class Http1Connection implements Timed, IdleClient, ConnectionUser {
       return;
     }
     if (this.#waiting === Waiting.Body) this.#wait(Waiting.Nothing, 0);
+    // A client that leaves would not be noticed.
+    this.socket.resume();
     if (request.finished) this.#afterRequest(request);
   }
 
