@@ -60,7 +60,8 @@ const SPEAKER = plugin('speaker', {
         client.write('begin');
         await new Promise((done) => setTimeout(done, 500));
         client.write(' received ' + session.bytesReceived);
-        await client.read();
+        // A close with unread bytes is a reset, which may come before the text.
+        while (await client.read() !== undefined);
         return 200;
       },
       async relay(client, session) {
