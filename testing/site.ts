@@ -72,7 +72,9 @@ ${server}
 }
 
 function controlConf({ modules = [], http = '', api = '' }: ControlSite): string {
-  return `error_log logs/error.log notice;
+  // Machines that run tests are busy.
+  return `api_timeout 8s;
+error_log logs/error.log notice;
 ${loadLines(modules)}
 events { }
 http {

@@ -35,7 +35,8 @@ export class BusDataPlane extends DataPlane {
   constructor(
     private readonly client: BusClient,
     private readonly log: Log,
-    private readonly limit = CALL_LIMIT,
+    /** Milliseconds without a sign of life after which a call fails. */
+    public limit = CALL_LIMIT,
   ) {
     super();
   }

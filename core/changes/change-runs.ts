@@ -3,6 +3,7 @@ import { ApiError, type ActionContext } from '../contract/control.js';
 import type { Applied } from '../contract/transactions.js';
 import { asApiError } from './api-errors.js';
 import type { WaitingChange } from './change-groups.js';
+import { stepLimit } from './change-time.js';
 import { LogConflict } from './commit-log.js';
 import type { Committer, PlannedVersion } from './committer.js';
 import { EarlierText } from './earlier-text.js';
@@ -131,7 +132,7 @@ export class ChangeRuns {
     const possible = outcomes.filter((outcome) => 'staged' in outcome);
     if (possible.length === 0) return [];
     const deadline = Math.min(...possible.map(({ staged }) => staged.time.deadline));
-    const time = { limit: this.options.limit + change.extraTime, deadline };
+    const time = { limit: stepLimit(this.options.limit, deadline) + change.extraTime, deadline };
     const versions = possible.map(({ planned }) => planned);
     return this.options.committer.carryOut({ ...change.upTo(change.call), time, versions });
   }

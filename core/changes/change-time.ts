@@ -9,6 +9,9 @@ const STEPS = 3;
 /** Less (ms) is within the time that every call has: the caller of so few edits is not notified. */
 const WORTH_TELLING = 200;
 
+/** Of the time that the caller still waits, what one step in the workers may take: it is to be notified of a failure in time. */
+const SHARE_OF_STEP = 0.75;
+
 export interface ChangeTime {
   /** For each of the two steps in the workers (ms). */
   readonly limit: number;
@@ -16,13 +19,18 @@ export interface ChangeTime {
   readonly deadline: number;
 }
 
+/** Milliseconds for one step in the workers: what every call has, or more if the caller waits longer (`api_timeout`). @param deadline epoch milliseconds */
+export function stepLimit(limit: number, deadline: number): number {
+  return Number.isFinite(deadline) ? Math.max(limit, (deadline - Date.now()) * SHARE_OF_STEP) : limit;
+}
+
 /** The time for a change of so many edits, of which the caller is notified. @param limit of a small one */
 export async function timeFor(edits: number, limit: number, context: Partial<ActionContext>): Promise<ChangeTime> {
   const { deadline = Infinity, extendDeadline } = context;
   const extra = edits * PER_EDIT;
-  if (extendDeadline === undefined || extra * STEPS < WORTH_TELLING) return { limit: limit + extra, deadline };
+  if (extendDeadline === undefined || extra * STEPS < WORTH_TELLING) return { limit: stepLimit(limit, deadline) + extra, deadline };
   const later = await moreTime({ dryRun: false, requestId: '', ...context }, extra * STEPS);
-  return { limit: limit + extra, deadline: later.deadline ?? Infinity };
+  return { limit: stepLimit(limit, deadline) + extra, deadline: later.deadline ?? Infinity };
 }
 
 /** @throws ApiError 503 when the caller does not wait any more */

@@ -28,7 +28,7 @@ import { asApiError, storeApiError } from './api-errors.js';
 import { failuresByCall } from './call-failures.js';
 import { ChangeGroups } from './change-groups.js';
 import { ChangeRuns } from './change-runs.js';
-import { assertInTime } from './change-time.js';
+import { assertInTime, stepLimit } from './change-time.js';
 import { noContent, type ChangeContent } from './change-content.js';
 import { LogConflict, type LogVersion } from './commit-log.js';
 import { Committer, RELOAD } from './committer.js';
@@ -382,7 +382,7 @@ export class TransactionQueue extends Transactions {
     const outcomes = await stageCalls(calls, change, clock, (call) => this.options.staging.run(change, call));
     change.isOpen = false;
     if (outcomes.some(hasFailed)) return { version: this.#committer.version, outcomes, diff: [] };
-    const time = { limit: this.#limits.api + change.extraTime, deadline: clock.deadline };
+    const time = { limit: stepLimit(this.#limits.api, clock.deadline) + change.extraTime, deadline: clock.deadline };
     try {
       const planned = this.#stager.whole(change, context);
       if (context.dryRun) return { ...(await this.#runs.tryOut(planned)), outcomes };

@@ -111,6 +111,7 @@ export class ControlServer extends HelperHost {
     try {
       const prepared = await instance.prepare(operations, { rereads, isChecked: true });
       prepared.commit();
+      if (this.#dataPlane !== undefined) this.#dataPlane.limit = instance.settings.main.api_timeout;
     } finally {
       await this.around.announcements.settled(this.#assembly?.listens() ?? []);
     }

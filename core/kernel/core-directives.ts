@@ -146,14 +146,14 @@ function assignment(): ArgType<{ readonly name: string; readonly value: string |
   });
 }
 
-/** `zone_sync_interval`: what is sent to other nodes is looked for so often. */
-function syncInterval(): ArgType<number, Duration> {
+/** @param least milliseconds @param most milliseconds */
+function timeBetween(least: number, most: number): ArgType<number, Duration> {
   const base = time();
   return {
     ...base,
     parse(value, context, written) {
       const ms = base.parse(value, context, written);
-      if (ms < 10 || ms > 10_000) throw new ArgError(`invalid value "${value}"`, '10ms to 10s');
+      if (ms < least || ms > most) throw new ArgError(`invalid value "${value}"`, `${base.print(least)} to ${base.print(most)}`);
       return ms;
     },
   };
@@ -261,9 +261,15 @@ export const mainDirectives = {
     default: 'off',
     doc: 'Allows connections to members that lead to the control plane, whose clients then include those of the data plane.',
   }),
+  api_timeout: directive({
+    in: ['main'],
+    args: timeBetween(100, 600_000),
+    default: '2s',
+    doc: 'In the configuration of the control plane: how long a call of the API waits for a sign of life of the data plane, before it gets 503 `DataPlaneUnavailable`. Workers have three quarters of it for each step of a change.',
+  }),
   zone_sync_interval: directive({
     in: ['main', 'http'],
-    args: syncInterval(),
+    args: timeBetween(10, 10_000),
     default: '100ms',
     doc: 'How long changes of zones with `sync` are collected before they are sent to the other nodes.',
   }),

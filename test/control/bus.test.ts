@@ -68,7 +68,7 @@ async function broker(t: ExecutionContext, endpoint: BusEndpoint, log = new Memo
 }
 
 /** A whole bus: broker, a master with the shop's actions, a control process. */
-async function bus(t: ExecutionContext, limit = 5000) {
+async function bus(t: ExecutionContext, limit = 30_000) {
   const endpoint = createBusEndpoint(tempFolder(t));
   const log = new MemoryLog();
   const running = await broker(t, endpoint, log);

@@ -17,6 +17,7 @@ const shared = started(async (scope): Promise<Node> => {
   const server = `server 127.0.0.1:${backend.port}; keepalive 4;`;
   return startNode(scope, {
     http: `upstream demo { zone demo 256k; ${server} } ${upstreams('printed', 'late')}`,
+    controlMain: 'api_timeout 2s;',
     control: 'server { listen 127.0.0.1:%%PORT_hasty%%; location /api { dyn_module_api; handler_timeout 200ms; } }',
   });
 });
