@@ -200,6 +200,16 @@ test('fields that no key has: one that is removed cannot matter, and hosts in th
   t.is((await ask('/host', { headers: { Host: 'good.example' } })).headers['x-cache'], 'MISS');
 });
 
+test('fields that Connection names are neither in the key nor at the member: what is stored is for those without them', async (t) => {
+  const { ask, until, member } = await start();
+  const path = '/named?f=Vary:Accept-Language';
+  await until('HIT', path, { headers: { Connection: 'close, accept-language, X-Real, Host', 'Accept-Language': 'de', 'X-Real': '1' } });
+  const [first] = member.backend.requests.filter(({ url }) => url === path);
+  t.deepEqual([first?.headers['accept-language'], first?.headers['x-real']], [undefined, undefined]);
+  t.is((await ask(path)).headers['x-cache'], 'HIT');
+  t.true((await until('HIT', path, { headers: { 'Accept-Language': 'de' } })).body.endsWith(' de'));
+});
+
 test('a flood of variants: a key has a bounded number of them, and goes on to be stored', async (t) => {
   const { srv, ask, until } = await start();
   const path = '/vary?f=Vary:Accept-Language';

@@ -120,3 +120,24 @@ function isNominated(text: string, head: MessageHead, index: number): boolean {
   }
   return false;
 }
+
+/**
+ * Drops the fields of a request that Connection names. They go to no next hop, so variables, keys and modules must not see them either: a cache would
+ * store a response under the value of a field that its member has not got.
+ */
+export function dropNominated(head: MessageHead): void {
+  if (head.optionCount === 0) return;
+  const { text, fields, kinds, count } = head;
+  let kept = 0;
+  for (let i = 0; i < count; i++) {
+    if (kinds[i] === FieldKind.Ordinary && isNominated(text, head, i)) continue;
+    if (kept < i) {
+      fields.copyWithin(4 * kept, 4 * i, 4 * i + 4);
+      kinds[kept] = kinds[i] as number;
+      if (head.hostField === i) head.hostField = kept;
+    }
+    kept++;
+  }
+  head.gaps ||= kept < count;
+  head.count = kept;
+}

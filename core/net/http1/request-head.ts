@@ -1,6 +1,7 @@
 /** The head of a request (RFC 9112, 2 to 6). */
 import { Char, equalsIgnoreCase, METHOD, TARGET, PLAIN_NAME } from './characters.js';
 import { parseFields } from './field-section.js';
+import { dropNominated } from './fields.js';
 import { hostNameEnd, normalHostName } from './host.js';
 import { type HeadLimits, MessageHead } from './message-head.js';
 
@@ -64,7 +65,10 @@ export function parseRequestHead(head: RequestHead, text: string, limits: HeadLi
   head.load(text);
   head.uncounted = uncounted;
   const names = limits.names ?? PLAIN_NAME;
-  return parseRequestLine(head, text, limits) || parseFields(head, limits, names) || parseTarget(head, text) || checkHost(head);
+  const status = parseRequestLine(head, text, limits) || parseFields(head, limits, names);
+  if (status !== 0) return status;
+  dropNominated(head);
+  return parseTarget(head, text) || checkHost(head);
 }
 
 /** Reads a request line alone: it may be valid although the head is rejected. False, and a forgotten head: it is not. */
