@@ -1,5 +1,5 @@
 /** Parts of responses (RFC 9111, 3.3 and 3.4; RFC 9110, 14). */
-import type { BodySource, HttpRequest, MemberResponse } from '../../../core/contract/http.js';
+import { MalformedBody, type BodySource, type HttpRequest, type MemberResponse } from '../../../core/contract/http.js';
 import type { EntryFile, StoredHead } from '../entry-file.js';
 
 /** Bytes from `start` to before `end`. */
@@ -141,13 +141,25 @@ interface Storable {
   readonly body: AsyncIterable<Buffer>;
 }
 
+/** @throws MalformedBody if there are more or fewer bytes */
+async function* exactly(body: AsyncIterable<Buffer>, length: number): AsyncIterableIterator<Buffer> {
+  let count = 0;
+  for await (const piece of body) {
+    count += piece.length;
+    if (count > length) break;
+    yield piece;
+  }
+  if (count !== length) throw new MalformedBody('the part has another length than its Content-Range says');
+}
+
 /** A new part, joined with the stored one if they are of the same bytes, and without a gap. The file is read with the body. */
 export function join(
   file: EntryFile | undefined,
   part: Part,
   { head, etag }: Pick<StoredHead, 'head' | 'etag'>,
-  body: AsyncIterable<Buffer>,
+  received: AsyncIterable<Buffer>,
 ): Storable {
+  const body = exactly(received, part.end - part.start);
   const has = file && storedPart(file.stored);
   const both = has === undefined || has === 'invalid' ? undefined : union(has, part);
   if (

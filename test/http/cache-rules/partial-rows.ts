@@ -36,6 +36,18 @@ export const partialRows: readonly Row[] = [
   ),
   row(
     '9111 3.3',
+    'a part that is shorter than it says is not stored',
+    range('0-9', { ...part(0, 9, HOUR), body: '01234', isChunked: true }),
+    asked({ ...whole(HOUR), hasBody: '0123456789' }),
+  ),
+  row(
+    '9111 3.3',
+    'a part that is longer than it says is not stored',
+    range('0-4', { ...part(0, 4, HOUR), body: '0123456789', isChunked: true }),
+    asked(range('0-4', { ...part(0, 4, HOUR), gets: 206, hasBody: '01234' })),
+  ),
+  row(
+    '9111 3.3',
     'a range of a part',
     range('5-9', part(5, 9, HOUR)),
     stored(range('6-7', { gets: 206, hasBody: '67', has: ['Content-Range: bytes 6-7/10', 'Content-Length: 2'] })),

@@ -100,7 +100,7 @@ export class Play {
     const all = row.steps.slice(0, Number(request.headers['x-step']) + 1);
     // A request that came before the response was stored changes nothing.
     const upTo = all.at(-1)?.from === 'validated' && !isConditional(request) ? all.slice(0, -1) : all;
-    const { status = 200 } = upTo.at(-1) ?? {};
+    const { status = 200, isChunked = false } = upTo.at(-1) ?? {};
     if (status === 'cut') {
       request.socket.destroy();
       return;
@@ -113,8 +113,11 @@ export class Play {
     if (upTo.at(-1)?.from === 'validated' && isConditional(request)) response.writeHead(304).end();
     else {
       const body = upTo.findLast((step) => step.body !== undefined)?.body ?? 'body';
-      if (request.method !== 'HEAD' && status !== 204) response.setHeader('Content-Length', body.length);
-      response.writeHead(status).end(status === 204 ? undefined : body);
+      if (request.method !== 'HEAD' && status !== 204 && !isChunked) response.setHeader('Content-Length', body.length);
+      response.writeHead(status);
+      // So that its length is unknown.
+      if (isChunked) response.flushHeaders();
+      response.end(status === 204 ? undefined : body);
     }
   }
 

@@ -11,6 +11,8 @@ export interface Step {
   readonly status?: number | 'cut';
   readonly fields?: readonly string[];
   readonly body?: string;
+  /** The member does not say how long the body is. */
+  readonly isChunked?: boolean;
   /** `stored`: nothing of this request reaches the member. `member`: it does, and the client gets that response. `validated`: as conditional one. */
   readonly from?: 'stored' | 'member' | 'validated';
   /** The response is stored since an earlier step: there is nothing to wait for. */
