@@ -32,16 +32,18 @@ export function challengePage(style: PageStyle, challenge: Challenge, original: 
   const { token, mode, salt, difficulty } = challenge;
   // After a wrong picture the client stays with pictures.
   const isWorked = mode === 'pow' || (mode === 'auto' && (error === undefined || error === 'wait' || error === 'harder'));
-  const attributes = `data-worker="${PREFIX}worker.js" data-salt="${salt}" data-puzzles="${PUZZLES}" data-difficulty="${difficulty}"`;
+  const attributes = !isWorked
+    ? ''
+    : ` data-worker="${PREFIX}worker.js" data-salt="${salt}" data-puzzles="${PUZZLES}" data-difficulty="${difficulty}"`;
   const parts = [
     error === undefined ? '' : `<p class="error" role="alert" id="captcha-error">${escape(texts[error])}</p>`,
     original.isCut ? `<p class="error" id="captcha-lost">${escape(texts.not_kept)}</p>` : '',
-    `<form id="captcha" method="post" action="${PREFIX}solution" ${attributes}>`,
+    `<form id="captcha" method="post" action="${PREFIX}solution"${attributes}>`,
     hidden('token', token) +
       hidden('uri', original.uri) +
       formFields(original) +
       (original.isCut ? hidden('lost', '1') : '') +
-      hidden('work', ''),
+      (isWorked ? hidden('work', '') : ''),
     isWorked ? working(texts, mode === 'auto') : '',
     mode === 'pow' ? `<noscript><p class="error">${escape(texts.no_script)}</p></noscript>` : reading(style, token, error !== undefined),
     '</form>',

@@ -215,6 +215,7 @@ test('work is not enough where a picture is to be read; long keys are counted', 
   t.is(await statusWith(port, '/sub?k=heard', heard), 200);
   t.is(await statusWith(port, '/image?k=heard', heard), 429, 'sounds are worth as much as work');
   t.is((await jsonChallenge(port, '/image?k=heard')).sound, undefined);
+  t.notRegex((await challenged(port, '/image?k=heard')).body, /data-worker|name="work"/);
   await challenged(port, `/sub?k=${'long'.repeat(1000)}`);
 });
 
@@ -264,7 +265,7 @@ test('the page: a solution leads back to the original URI with its query', async
   t.is(await statusWith(port, '/image?k=page', cookieOf(right)), 200);
   const gone = await post(port, SOLUTION, { ...fields, solution: read }, PAGE);
   t.is(gone.status, 403);
-  t.regex(gone.body, /expired, or was solved already/);
+  t.regex(gone.body, /expired, was solved already, or belongs to another page/);
 });
 
 test('after the fifth guess the page has a new challenge', async (t) => {
