@@ -56,6 +56,8 @@ export class LogFollower<Content, State> {
   #failures = 0;
   #retry: NodeJS.Timeout | undefined;
   #isNoticed = false;
+  /** A log that has nothing may begin with the state of this node, although it has stopped. */
+  #mayBegin = false;
   #end: () => void = () => undefined;
 
   constructor(private readonly options: LogFollowerOptions<Content, State>) {}
@@ -69,7 +71,7 @@ export class LogFollower<Content, State> {
     const { log, applied, state } = this.options;
     this.#end = log.follow({
       appended: () => this.notice(),
-      snapshot: () => (this.#stopped.state !== 'diverged' ? { version: applied(), state: state() } : undefined),
+      snapshot: () => (this.#stopped.state !== 'diverged' || this.#mayBegin ? { version: applied(), state: state() } : undefined),
     });
     await this.#inTurn();
   }
@@ -116,12 +118,16 @@ export class LogFollower<Content, State> {
     return now.epoch !== epoch || now.number !== number;
   }
 
-  /** Takes over a snapshot of the other nodes, if there is one, and goes on from there. @throws ApiError 503 as {@link inOrder} */
+  /**
+   * Takes over a snapshot of the other nodes, if there is one, and goes on from there. A log that has nothing begins with the state of this node.
+   * @throws ApiError 503 as {@link inOrder}
+   */
   resync(): Promise<void> {
     return this.options.inTurn(async () => {
       const snapshot = await this.options.log.snapshot();
       if (snapshot !== undefined) await this.#applyOrStop(snapshot.version.number, () => this.options.restore(snapshot));
-      await this.#catchUp();
+      this.#mayBegin = true;
+      await this.#catchUp().finally(() => (this.#mayBegin = false));
     });
   }
 
@@ -168,9 +174,10 @@ export class LogFollower<Content, State> {
     const [snapshot, { epoch, number, mark }] = [await log.snapshot(), applied()];
     const isOther = (version: LogVersion): boolean =>
       version.epoch !== epoch || version.number > number || (version.mark ?? 0) !== (mark ?? 0);
-    await this.#applyOrStop(snapshot?.version.number ?? number + 1, async () => {
-      const isNews = snapshot !== undefined && isOther(snapshot.version);
-      if (!isNews) throw new Error('the log has neither the entry nor a snapshot after it');
+    const { entry = number + 1 } = this.#stopped;
+    await this.#applyOrStop(snapshot?.version.number ?? entry, async () => {
+      if (snapshot === undefined) throw new Error(noneBegins(entry));
+      if (!isOther(snapshot.version)) throw new Error('the log has neither the entry nor a snapshot after it');
       await restore(snapshot);
     });
     return true;
@@ -182,7 +189,7 @@ export class LogFollower<Content, State> {
       await apply();
     } catch (error) {
       const reason = reasonOf(error);
-      this.#become({ state: 'diverged', entry, reason });
+      this.#become({ state: 'diverged', entry, reason }, true);
       throw diverged(entry, reason);
     }
   }
@@ -205,6 +212,9 @@ function diverged(entry: number, reason: string): ApiError {
   const text = `this node cannot apply version ${entry} of another node, and makes no changes until it can: ${reason}`;
   return new ApiError(503, 'NodeDiverged', text);
 }
+
+const noneBegins = (entry: number): string =>
+  `the changes of the nodes are not in Redis any more, and this node lacks version ${entry}: start a node that has it, or begin with what this one has: srvctl cluster resync`;
 
 /** True if something is not as the caller expects, who may know entries of other nodes that have not come here. */
 export const mayBeOutdated = (error: unknown): boolean => error instanceof ApiError && [404, 409, 412].includes(error.status);

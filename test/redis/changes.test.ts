@@ -201,6 +201,39 @@ testRedis('redis-server: older nodes of two versions stop at a change that they 
   t.regex(newA.master.printed(), /extra on/);
 });
 
+testRedis(
+  'redis-server: emptied while only nodes are left that could not apply the last change, one of them begins by resync',
+  async (t) => {
+    const server = await RedisServer.start(t);
+    const specs = registry();
+    specs.register('extra_module', { extra: directive({ in: ['location'], args: flag(), dynamic: true }) });
+    const [a, b, c] = await startNodes(t, 'abc', server);
+    await c.end();
+    const newC = await ChangesNode.start(t, 'c', server.port, { specs, folder: c.folder });
+    await newC.add('10.0.0.3:80');
+    await extra(newC);
+    await waitFor('the older nodes', () => [a, b].every(({ status }) => status.state === 'diverged'));
+    const { entry } = a.status;
+    await newC.end();
+    await server.cli('FLUSHALL');
+    const text = `this node lacks version ${entry}: start a node that has it, or begin with what this one has: srvctl cluster resync`;
+    await waitFor('the reason', () => [a, b].every(({ status }) => status.state === 'diverged' && status.reason?.endsWith(text) === true));
+    t.like(await t.throwsAsync(a.add('10.0.0.4:80')), { status: 503, code: 'NodeDiverged' });
+    await a.master.transactions.resync();
+    await same(t, [a, b]);
+    await b.add('10.0.0.4:80');
+    await same(t, [a, b]);
+    t.is(a.members.length, 4);
+    // The change that only this node has is replaced, and it says so.
+    const back = await ChangesNode.start(t, 'c', server.port, { specs, folder: c.folder });
+    await same(t, [a, b, back]);
+    t.true(
+      back.log.lines.some((line) => /changes of this node \(version \d+\) are replaced by those of redis "main"/.test(line)),
+      back.log.lines.join('\n'),
+    );
+  },
+);
+
 testRedis('redis-server: cluster_wait: a change that no replica has is made, and the response says so', async (t) => {
   const server = await RedisServer.start(t);
   const [a, b] = await startNodes(t, 'ab', server, { wait: { replicas: 1, timeout: 50 } });
