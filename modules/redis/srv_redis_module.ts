@@ -53,6 +53,8 @@ export class RedisModule extends Redis {
   #blocks: Blocks = new Map();
   #cluster: ClusterSettings | undefined;
   #isStarted = false;
+  /** At the start. */
+  #clusterName = '';
 
   constructor(
     private readonly info: ServerInfo,
@@ -116,9 +118,10 @@ export class RedisModule extends Redis {
 
   start(role: ServerInfo['role']): void {
     if (role !== 'master') return;
-    this.#isStarted = true;
     const blocks = this.#blocks;
     this.#blocks = new Map();
+    this.#clusterName = this.info.clusterName;
+    this.#isStarted = true;
     this.#apply(blocks);
   }
 
@@ -128,14 +131,31 @@ export class RedisModule extends Redis {
     this.#connections.clear();
   }
 
-  #apply(blocks: Blocks): void {
+  #apply(wanted: Blocks): void {
     const before = this.#blocks;
+    const blocks = this.#isStarted ? this.#withKeysOf(before, wanted) : wanted;
     this.#blocks = blocks;
     if (!this.#isStarted) return;
     for (const [name, settings] of blocks) {
-      if (JSON.stringify(settings) !== JSON.stringify(before.get(name))) this.#connection(name).open(settings, this.info.clusterName);
+      if (JSON.stringify(settings) !== JSON.stringify(before.get(name))) this.#connection(name).open(settings, this.#clusterName);
     }
     for (const name of before.keys()) if (!blocks.has(name)) this.#connection(name).close(`there is no block redis "${name}" any more`);
+  }
+
+  /** Keys stay as they are until the next start: a node that follows them does not go over to those of another cluster. */
+  #withKeysOf(before: Blocks, wanted: Blocks): Blocks {
+    const { clusterName } = this.info;
+    if (wanted.size > 0 && clusterName !== this.#clusterName) this.#warnOfRestart(`"cluster_name ${clusterName};"`, this.#clusterName);
+    const kept = Array.from(wanted, ([name, settings]): [string, RedisSettings] => {
+      const { prefix = settings.prefix } = before.get(name) ?? {};
+      if (prefix !== settings.prefix) this.#warnOfRestart(`"prefix ${settings.prefix};" of redis "${name}"`, prefix);
+      return [name, { ...settings, prefix }];
+    });
+    return new Map(kept);
+  }
+
+  #warnOfRestart(what: string, now: string): void {
+    this.log.write('warn', `${what} takes effect when srv is started again; until then it is "${now}"`);
   }
 
   #connection(name: string): BlockConnection {

@@ -1,22 +1,21 @@
 /** A whole node whose Redis hangs, and settings of its pairs that a reload changes. */
 import { writeFileSync } from 'node:fs';
-import { startNode, type Node } from '../control/node.js';
+import { nodeConf, startNode, type Node, type NodeOptions } from '../control/node.js';
 import type { JsonResponse } from '../harness/client.js';
 import { RedisServer, testRedis } from '../harness/redis.js';
 import { waitFor } from '../harness/wait.js';
 
 const SERVER = `location / { return 200 "[$kv_http_color]"; }`;
 
-const node = (t: Parameters<typeof startNode>[0], port: number): Promise<Node> =>
-  startNode(t, {
-    main: `load_module modules/srv_redis_module.js; load_module modules/srv_cluster_module.js; node_name a; cluster_name shop;
-      redis main { url redis://127.0.0.1:${port}; } cluster_changes redis main;`,
-    controlMain: 'load_module modules/srv_cluster_api_module.js; load_module modules/srv_http_transactions_api_module.js;',
-    http: 'dyn_kv_conf conf/kv.conf; upstream demo { zone demo 64k; server 127.0.0.1:1; }',
-    server: SERVER,
-    workers: 1,
-    files: { 'conf/kv.conf': 'store redis main;\n' },
-  });
+const options = (port: number, cluster = 'shop', prefix = 'srv'): NodeOptions => ({
+  main: `load_module modules/srv_redis_module.js; load_module modules/srv_cluster_module.js; node_name a; cluster_name ${cluster};
+      redis main { url redis://127.0.0.1:${port}; prefix ${prefix}; } cluster_changes redis main;`,
+  controlMain: 'load_module modules/srv_cluster_api_module.js; load_module modules/srv_http_transactions_api_module.js;',
+  http: 'dyn_kv_conf conf/kv.conf; upstream demo { zone demo 64k; server 127.0.0.1:1; }',
+  server: SERVER,
+  workers: 1,
+  files: { 'conf/kv.conf': 'store redis main;\n' },
+});
 
 const codeOf = ({ json }: JsonResponse): unknown => (json as { error?: { code?: string } }).error?.code;
 const textOf = ({ json }: JsonResponse): string => (json as { error?: { text?: string } }).error?.text ?? '';
@@ -31,7 +30,7 @@ async function reload({ srv }: Node, kv: string): Promise<void> {
 
 testRedis('redis-server that hangs: every call has a clear outcome, and a reload lets the node write alone', async (t) => {
   const server = await RedisServer.start(t);
-  const a = await node(t, server.port);
+  const a = await startNode(t, options(server.port));
   const put = (value: string) => a.call('PUT', '/kv/keys/color', { value });
   const stored = () => server.cli('HGET', '{srv:shop}:pairs', 'color');
   await waitFor('writes', async () => (await put('red')).status === 200);
@@ -67,7 +66,11 @@ testRedis('redis-server that hangs: every call has a clear outcome, and a reload
     /\[warn\] .*key-value: "store embedded;" takes effect when srv is started again; until then it is "store redis main;"/,
   );
   t.regex(a.srv.log(), /key-value: "data_folder .*data\/kv;" takes effect when srv is started again/);
-  await put('pink');
+  await a.srv.configure(nodeConf(options(server.port, 'other', 'mine')));
+  await reload(a, 'store redis main;\n');
+  t.regex(a.srv.log(), /"cluster_name other;" takes effect when srv is started again; until then it is "shop"/);
+  t.regex(a.srv.log(), /"prefix mine;" of redis "main" takes effect when srv is started again; until then it is "srv"/);
+  t.is((await put('pink')).status, 200);
   t.regex(await stored(), /:pink\r\n/);
   await a.srv.stop();
   t.notRegex(a.srv.log(), /srv is ending/);
