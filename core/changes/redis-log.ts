@@ -17,7 +17,7 @@ import {
 } from './commit-log.js';
 import { LARGEST_MARK, markOf, numberOf, place, type Append, type Look, type NewEntries, type RedisSequence } from './redis-sequence.js';
 
-/** An entry that reaches Redis later than this has no effect; its outcome is waited for a little longer. Milliseconds. */
+/** An entry that reaches Redis later than this, and than a reply is waited for, has no effect; its outcome is waited for a little longer. Milliseconds. */
 const APPEND_MS = 1000;
 const OUTCOME_MS = 1500;
 const RETRY_MS = 50;
@@ -47,8 +47,9 @@ export class RedisLog<Content, State> implements CommitLog<Content, State> {
     const marks = entries.map(() => String(randomInt(LARGEST_MARK)));
     const appended = { entries, marks, base };
     const args = this.#sequence.newEntries(appended);
-    const { clockOffset, latency = 0 } = this.#sequence.connection.status;
-    const latest = Date.now() + APPEND_MS;
+    const { timeout, status } = this.#sequence.connection;
+    const { clockOffset, latency = 0 } = status;
+    const latest = Date.now() + Math.max(APPEND_MS, timeout);
     let numbers: readonly number[];
     try {
       numbers = await this.#append(appended, [Math.ceil(latest + clockOffset), ...args], keep);

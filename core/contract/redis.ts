@@ -61,6 +61,8 @@ export interface RedisConnection {
   /** The beginning of all keys: `{srv:CLUSTER}:`. It is a hash tag, so that a Redis cluster has all of them on one node. */
   readonly keys: string;
   readonly status: RedisStatus;
+  /** Longest time that a reply is waited for: `command_timeout`. Milliseconds. */
+  readonly timeout: number;
   /** Resolves when the first attempt to connect has succeeded or failed. */
   readonly attempted: Promise<void>;
   /**

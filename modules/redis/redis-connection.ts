@@ -33,6 +33,10 @@ export class BlockConnection implements RedisConnection {
     return `{${this.#settings?.prefix ?? 'srv'}:${this.#cluster}}:`;
   }
 
+  get timeout(): number {
+    return this.#settings?.commandTimeout ?? 0;
+  }
+
   get status(): RedisStatus {
     return this.#status;
   }
