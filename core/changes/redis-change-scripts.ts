@@ -9,6 +9,7 @@
  * - `…config:snapshot`: a hash: `place` (epoch, number and mark), `count` and the pieces of a state, `PLACE:0` and so on.
  * - `…config:offers`: a hash: epoch and number of the nodes that could begin the log.
  */
+import { CHECK_TIME, checkLog, lookScript } from './redis-log-scripts.js';
 import { LATEST_OFFER } from './redis-offers.js';
 import { script } from './redis-script.js';
 
@@ -17,46 +18,21 @@ export const FORMAT = '1';
 /** Changes that stay in the stream when a snapshot has them. */
 const SPARE = 64;
 
-const CHECK = `
-local meta = redis.call('HMGET', KEYS[1], 'format', 'epoch', 'version', 'mark', 'bytes', 'snapshot')
-if not meta[1] then
-  if redis.call('EXISTS', KEYS[1], KEYS[2]) > 0 then return {'foreign'} end
-  return {'empty'}
-end
-if meta[1] ~= ARGV[1] then return {'format', meta[1]} end
-local version = tonumber(meta[3])
-local base = tonumber(ARGV[3])
-local function markOf(number)
-  if number == version then return meta[4] end
-  local entry = redis.call('XRANGE', KEYS[2], number .. '-1', number .. '-1')
-  return #entry == 1 and entry[1][2][6]
-end
-`;
+const LOG = { stream: 'KEYS[2]', all: 'KEYS[1], KEYS[2]', fields: ['bytes', 'snapshot'] };
+const CHECK = checkLog(LOG);
 
-/**
- * Changes after one. KEYS: config, changes. ARGV: format, epoch, number and mark of the last known change, most changes.
- * @returns `ok` and the changes; `snapshot`: some are not there any more; `lost`, version and mark: Redis has lost the known change; `other`: it is of
- * another log; `empty`; `foreign`: keys of another program; `format` and the other format
- */
-export const LOOK = script(`${CHECK}
-if meta[2] ~= ARGV[2] then return {'other'} end
-if version < base then return {'lost', meta[3], meta[4]} end
-local known = markOf(base)
-if not known then return {'snapshot'} end
-if known ~= ARGV[4] then return {'lost', meta[3], meta[4]} end
-return {'ok', redis.call('XRANGE', KEYS[2], (base + 1) .. '-1', '+', 'COUNT', ARGV[5])}
-`);
+/** Changes after one. KEYS: config, changes. ARGV: format, epoch, number and mark of the last known change, most changes. */
+export const LOOK = lookScript(LOG);
 
 /**
  * Makes changes, all or none. KEYS: config, changes, news. ARGV: format, epoch, number and mark of the last known change, latest time by the clock of
  * Redis, node, its time, then mark and content of each change.
  * @returns `ok`, the number of the last one, no changes between, how many and how many bytes follow the snapshot; `conflict`: another change follows the known one; `late`; or
- * as {@link LOOK}
+ * as {@link lookScript}
  */
 export const APPEND = script(`${CHECK}
 if meta[2] ~= ARGV[2] or version ~= base or meta[4] ~= ARGV[4] then return {'conflict'} end
-local time = redis.call('TIME')
-if time[1] * 1000 + math.floor(time[2] / 1000) > tonumber(ARGV[5]) then return {'late'} end
+${CHECK_TIME}
 local bytes = tonumber(meta[5])
 for at = 8, #ARGV, 2 do
   version = version + 1
@@ -104,7 +80,7 @@ return {'ok', tostring(epoch)}
 /**
  * Replaces the snapshot with a later one. KEYS: config, changes, news, snapshot, offers, snapshot of this node. ARGV: as
  * {@link LOOK}, of the snapshot.
- * @returns `ok`; `old`: there is a later one, or the log has another change there; or as {@link LOOK}
+ * @returns `ok`; `old`: there is a later one, or the log has another change there; or as {@link lookScript}
  */
 export const SAVE = script(`${CHECK}
 if meta[2] ~= ARGV[2] or version < base or tonumber(meta[6]) >= base or markOf(base) ~= ARGV[4] then

@@ -9,6 +9,7 @@
  *
  * A node knows number and mark of the last change that it has: a server that has lost changes, and got others of the same number, is noticed.
  */
+import { CHECK_TIME, checkLog, lookScript } from './redis-log-scripts.js';
 import { LATEST_OFFER } from './redis-offers.js';
 import { script } from './redis-script.js';
 
@@ -20,45 +21,17 @@ export const MOST_BYTES = 64 * 1024 ** 2;
 /** Changes of other nodes that the response to a write may carry. */
 const MOST_BEFORE = 256;
 
-const CHECK_FORMAT = `
-local meta = redis.call('HMGET', KEYS[1], 'format', 'epoch', 'version', 'mark', 'bytes')
-if not meta[1] then
-  if redis.call('EXISTS', KEYS[1], KEYS[2], KEYS[3]) > 0 then return {'foreign'} end
-  return {'empty'}
-end
-if meta[1] ~= ARGV[1] then return {'format', meta[1]} end
-local version = tonumber(meta[3])
-local base = tonumber(ARGV[3])
-local function markOf(number)
-  local entry = redis.call('XRANGE', KEYS[3], number .. '-1', number .. '-1')
-  return #entry == 1 and entry[1][2][6]
-end
-`;
+const LOG = { stream: 'KEYS[3]', all: 'KEYS[1], KEYS[2], KEYS[3]', fields: ['bytes'] };
+
+/** Changes after one. KEYS: meta, pairs, changes. ARGV: format, epoch, number and mark of the last known change, most changes. */
+export const LOOK = lookScript(LOG);
 
 /**
- * Changes after one. KEYS: meta, pairs, changes. ARGV: format, epoch, number and mark of the last known change, most changes.
- * @returns `ok` and the changes; `snapshot`: some are not there any more; `lost`, version and mark: Redis has lost the known change; `other`: it is of another log; `empty`;
- * `foreign`: keys of another program; `format` and the other format
- */
-export const LOOK = script(`${CHECK_FORMAT}
-if meta[2] ~= ARGV[2] then return {'other'} end
-if version < base then return {'lost', meta[3], meta[4]} end
-if version == base then
-  if meta[4] == ARGV[4] then return {'ok', {}} end
-  return {'lost', meta[3], meta[4]}
-end
-local known = markOf(base)
-if not known then return {'snapshot'} end
-if known ~= ARGV[4] then return {'lost', meta[3], meta[4]} end
-return {'ok', redis.call('XRANGE', KEYS[3], (base + 1) .. '-1', '+', 'COUNT', ARGV[5])}
-`);
-
-/**
- * Makes a change. KEYS as {@link LOOK}. ARGV: format, epoch, number and mark of the last known change, latest time by the clock of Redis, mark of the new
+ * Makes a change. KEYS as of {@link LOOK}. ARGV: format, epoch, number and mark of the last known change, latest time by the clock of Redis, mark of the new
  * one, node, most changes and bytes that stay, 1 if no other change may be between, JSON, then key and version of each pair that must be as it is known.
- * @returns `ok`, its number, the changes between and two zeros; `conflict`: other changes forbid it; `late`; or as {@link LOOK}
+ * @returns `ok`, its number, the changes between and two zeros; `conflict`: other changes forbid it; `late`; or as {@link lookScript}
  */
-export const APPEND = script(`${CHECK_FORMAT}
+export const APPEND = script(`${checkLog(LOG)}
 if meta[2] ~= ARGV[2] or version < base or version - base > ${MOST_BEFORE} then return {'conflict'} end
 local before = {}
 if version == base then
@@ -68,9 +41,7 @@ else
   before = redis.call('XRANGE', KEYS[3], (base + 1) .. '-1', '+')
   if #before ~= version - base then return {'conflict'} end
 end
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-if now > tonumber(ARGV[5]) then return {'late'} end
+${CHECK_TIME}
 for at = 12, #ARGV, 2 do
   local pair = redis.call('HGET', KEYS[2], ARGV[at])
   local found = pair and string.match(pair, '^%d+') or '0'
