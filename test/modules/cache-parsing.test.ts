@@ -45,7 +45,7 @@ test('no text makes a directive of what is in quotes, nor an error', (t) => {
       const text = `x="${quoted.replace(/["\\]/g, '')}, no-store"`;
       t.false(parseCacheControl(text).has('no-store'));
       t.notThrows(() => parseCacheControl(before));
-      t.notThrows(() => parseTargeted(before));
+      t.notThrows(() => parseTargeted(before, before));
       t.notThrows(() => requestTerms(before));
     }),
   );

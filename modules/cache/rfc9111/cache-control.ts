@@ -1,4 +1,4 @@
-/** Cache-Control (RFC 9111, 5.2), and CDN-Cache-Control in its place (RFC 9213). */
+/** Cache-Control (RFC 9111, 5.2), and in its place CDN-Cache-Control (RFC 9213) or Surrogate-Control (Edge Architecture Specification, 2.2). */
 import { parseDictionary } from './dictionary.js';
 
 /**
@@ -12,26 +12,50 @@ const ELEMENTS = /(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/g;
 const ELEMENT = /^([!#$%&'*+\-.^_`|~\w]+)(?:=)?(.*)$/;
 /** The largest number of seconds: what is more counts as this (RFC 9111, 1.2.2). */
 const MOST_SECONDS = 2 ** 31;
+/** Directives of Surrogate-Control with seconds; the last two are what caches in use have added. */
+const OF_SURROGATES: ReadonlySet<string> = new Set(['max-age', 'stale-while-revalidate', 'stale-if-error']);
 /** Directives whose arguments are integers. */
 const NUMBERS: ReadonlySet<string> = new Set(['max-age', 's-maxage', 'stale-while-revalidate', 'stale-if-error']);
+
+/** Elements with a name, which is in lower case here. */
+function* elementsOf(value: string): Generator<readonly [name: string, argument: string]> {
+  for (const [element] of value.matchAll(ELEMENTS)) {
+    const [, name, argument = ''] = ELEMENT.exec(element.trim()) ?? [];
+    if (name !== undefined) yield [name.toLowerCase(), argument];
+  }
+}
 
 /** Parses the field; malformed elements have no effect, except for malformed arguments, which are kept. */
 export function parseCacheControl(value: string | undefined): CacheControl {
   const directives = new Map<string, string>();
-  for (const [element] of (value ?? '').matchAll(ELEMENTS)) {
-    const [, name, argument = ''] = ELEMENT.exec(element.trim()) ?? [];
-    if (name === undefined) continue;
-    const lower = name.toLowerCase();
-    if (!directives.has(lower)) directives.set(lower, argument);
-  }
+  for (const [name, argument] of elementsOf(value ?? '')) if (!directives.has(name)) directives.set(name, argument);
   return directives;
 }
 
 /**
- * The directives for a cache like this one: those of CDN-Cache-Control, if the field is well-formed and not empty; Expires has no effect then;
- * else those of Cache-Control.
+ * The directives for a cache like this one, in whose place Cache-Control and Expires have no effect: those of CDN-Cache-Control, else those of
+ * Surrogate-Control. Undefined: there are none.
  */
-export function parseTargeted(cdn: string | undefined): CacheControl | undefined {
+export function parseTargeted(cdn: string | undefined, surrogate: string | undefined): CacheControl | undefined {
+  return parseCdn(cdn) ?? (surrogate === undefined ? undefined : parseSurrogate(surrogate));
+}
+
+/** `no-store`, and `max-age` with the seconds after it in which a stale response may be used, as in `max-age=600+60`; for all caches, or for one of the name `srv`. */
+function parseSurrogate(value: string): CacheControl | undefined {
+  const directives = new Map<string, string>();
+  for (const [name, argument] of elementsOf(value)) {
+    const [text = '', target = 'srv'] = argument.split(';', 2);
+    const [, fresh, stale] = /^(\d+)(?:\+(\d+))?$/.exec(text.trim()) ?? [];
+    if (target.trim() !== 'srv' || directives.has(name)) continue;
+    if (name === 'no-store') directives.set(name, '');
+    else if (OF_SURROGATES.has(name) && fresh !== undefined) directives.set(name, fresh);
+    if (name === 'max-age' && stale !== undefined) directives.set('stale-while-revalidate', stale);
+  }
+  return directives.has('no-store') || directives.has('max-age') ? directives : undefined;
+}
+
+/** Undefined: the field is malformed, or empty. */
+function parseCdn(cdn: string | undefined): CacheControl | undefined {
   const dictionary = parseDictionary(cdn ?? '');
   if (dictionary === undefined || dictionary.size === 0) return undefined;
   const directives = new Map<string, string>();

@@ -55,9 +55,12 @@ export interface ReceivedFields {
   readonly validity: Validity;
 }
 
+const targetedOf = (fields: Fields): CacheControl | undefined =>
+  parseTargeted(fields.get('cdn-cache-control'), fields.get('surrogate-control'));
+
 /** The directives of a response that count here. */
 export function controlOf(fields: Fields): CacheControl {
-  return parseTargeted(fields.get('cdn-cache-control')) ?? parseCacheControl(fields.get('cache-control'));
+  return targetedOf(fields) ?? parseCacheControl(fields.get('cache-control'));
 }
 
 export function judge(received: ReceivedFields): Judgement {
@@ -100,7 +103,7 @@ function isShared(control: CacheControl, explicit: number | undefined, isValidat
 function explicitLifetime({ fields, responseTime }: ReceivedFields, control: CacheControl): number | undefined {
   const seconds = secondsOf(control, 's-maxage') ?? secondsOf(control, 'max-age');
   if (seconds !== undefined) return Number.isNaN(seconds) ? 0 : seconds;
-  const expires = parseTargeted(fields.get('cdn-cache-control')) === undefined ? fields.get('expires') : undefined;
+  const expires = targetedOf(fields) === undefined ? fields.get('expires') : undefined;
   if (expires === undefined) return undefined;
   const date = parseDate(fields.get('date') ?? '', responseTime);
   const until = parseDate(expires, responseTime);
