@@ -13,7 +13,7 @@ const LOOK_COUNTS = 60_000;
 /** Milliseconds for which a worker believes what it has read of the last look. */
 const BELIEVED = 1000;
 /** Milliseconds after a write for which it is believed that the disk responds. */
-const RESPONDS = 1000;
+const RESPONDS = 10_000;
 /** Held by the worker that writes. */
 const WRITING = 'writing';
 
@@ -29,7 +29,8 @@ export class CacheDisk {
   #isLocal = false;
   /** On the clock of performance.now(). */
   #believedUntil = 0;
-  #responded = -Infinity;
+  /** The main thread has made the folder. */
+  #responded = performance.now();
 
   constructor(
     private readonly looks: Looks,
