@@ -61,6 +61,10 @@ export interface FigureTable {
   readonly rejected: number;
   /** Rows that were made with a limit. */
   readonly limited: number;
+  /** Bytes of the zone. */
+  readonly memory: { readonly size: number; readonly used: number };
+  /** Another number when a row may have ended ({@link FigureTotals.hasEnded}): as long as it is the same, none has. */
+  readonly endings: number;
   /** All rows, the oldest first. In the main thread. The first call, and one after many rows were made, takes them in pieces: lists those of the pieces so far. */
   totals(): readonly FigureTotals[];
   /** Ends a row that {@link row} has made: workers release it. */

@@ -9,8 +9,8 @@ export const DISTRIBUTION_CELLS = BUCKETS + 1;
 
 export const cellsOf = ({ counters, gauges, distributions }: RowShape): number => counters + gauges + distributions * DISTRIBUTION_CELLS;
 
-/** Words of the head of all rows: changes of what rows there are, rows that had no room, and rows that were made with a limit. */
-const Head = { changes: 0, rejected: 1, limited: 2, BYTES: 16 } as const;
+/** Words of the head of all rows: changes of what rows there are, rows that had no room, rows that were made with a limit, and how often a row may have ended. */
+const Head = { changes: 0, rejected: 1, limited: 2, endings: 3, BYTES: 16 } as const;
 /** Words of a row; the bits of its holders and the offsets of its lanes follow. The moment is a number of 8 bytes. */
 const Row = { created: 0, flags: 2, number: 3, counters: 4, gauges: 5, distributions: 6, BYTES: 32 } as const;
 const ENDED = 1;
@@ -84,6 +84,11 @@ export class FigureMemory {
     return this.zone.u32[wordOf(this.head) + Head.rejected]!;
   }
 
+  /** Another number when a row may have ended. */
+  get endings(): number {
+    return Atomics.load(this.zone.u32, wordOf(this.head) + Head.endings);
+  }
+
   /** Rows that were made with a limit. */
   get limited(): number {
     return Atomics.load(this.zone.u32, wordOf(this.head) + Head.limited);
@@ -113,6 +118,7 @@ export class FigureMemory {
 
   release(row: number, thread: number): void {
     this.#locked(() => void (this.zone.u32[this.#holderWord(row, thread)]! &= ~bitOf(thread)));
+    this.#mayHaveEnded();
   }
 
   /** The lane of a thread in a row that the thread holds: the cells of the zone from there on. Undefined: there is no room. */
@@ -147,6 +153,7 @@ export class FigureMemory {
   /** Marks a row: its holders release it. */
   end(row: number): void {
     Atomics.or(this.zone.u32, wordOf(row) + Row.flags, ENDED);
+    this.#mayHaveEnded();
   }
 
   /** True if a row that this thread holds was ended. */
@@ -191,6 +198,7 @@ export class FigureMemory {
         if (lane !== 0) this.#cells(lane, counters + gauges).fill(0, counters);
       }
     });
+    this.#mayHaveEnded();
   }
 
   /** Moment in epoch milliseconds. */
@@ -240,6 +248,10 @@ export class FigureMemory {
     for (let cell = 0; cell < subtracted.length; cell++)
       if (cell < counters || cell >= counters + gauges) subtracted[cell]! += this.sum(row, cell);
     this.zone.f64[numberOf(row)] = now;
+  }
+
+  #mayHaveEnded(): void {
+    Atomics.add(this.zone.u32, wordOf(this.head) + Head.endings, 1);
   }
 
   #insert(key: string, shape: RowShape, flags: number): number {

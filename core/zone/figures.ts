@@ -19,7 +19,7 @@ export class SharedFigures implements FigureTable {
   #changes = -1;
 
   constructor(
-    private readonly memory: FigureMemory,
+    private readonly rowMemory: FigureMemory,
     private readonly thread: number,
     private readonly clock: Now,
   ) {}
@@ -36,15 +36,24 @@ export class SharedFigures implements FigureTable {
   }
 
   get rejected(): number {
-    return this.memory.rejected;
+    return this.rowMemory.rejected;
   }
 
   get limited(): number {
-    return this.memory.limited;
+    return this.rowMemory.limited;
+  }
+
+  get memory(): FigureTable['memory'] {
+    const { used, free } = this.rowMemory.zone.slab;
+    return { size: used + free, used };
+  }
+
+  get endings(): number {
+    return this.rowMemory.endings;
   }
 
   held(key: string, shape: RowShape, scope: MetricScope): FigureRow {
-    const row = this.#rows.get(key) ?? this.#hold(key, shape) ?? new LaneRow(this.memory, 0, shape, this.thread);
+    const row = this.#rows.get(key) ?? this.#hold(key, shape) ?? new LaneRow(this.rowMemory, 0, shape, this.thread);
     row.scopes++;
     const release = (): void => {
       if (--row.scopes === 0) this.#release(key, row);
@@ -56,14 +65,14 @@ export class SharedFigures implements FigureTable {
   row(key: string, shape: RowShape, most?: number): FigureRow | undefined {
     const known = this.#rows.get(key);
     if (known !== undefined) return known;
-    if (most !== undefined && this.memory.limited >= most && !this.#isListed(key)) return undefined;
+    if (most !== undefined && this.rowMemory.limited >= most && !this.#isListed(key)) return undefined;
     return this.#hold(key, shape, { most });
   }
 
   trim(): boolean {
     let hasReleased = false;
     for (const [key, row] of this.#rows) {
-      if (row.scopes > 0 || !this.memory.isEnded(row.offset)) continue;
+      if (row.scopes > 0 || !this.rowMemory.isEnded(row.offset)) continue;
       this.#release(key, row);
       hasReleased = true;
     }
@@ -71,10 +80,10 @@ export class SharedFigures implements FigureTable {
   }
 
   totals(): readonly FigureTotals[] {
-    const { changes } = this.memory;
+    const { changes } = this.rowMemory;
     if (changes === this.#changes) return this.#totals;
-    const rows = this.memory.list(this.#listed, PIECE);
-    for (const { offset, number, key } of rows) this.#listed.set(offset, new Totals(this.memory, { offset, number }, key, this.clock));
+    const rows = this.rowMemory.list(this.#listed, PIECE);
+    for (const { offset, number, key } of rows) this.#listed.set(offset, new Totals(this.rowMemory, { offset, number }, key, this.clock));
     this.#totals = [...this.#listed.values()].sort((one, other) => one.number - other.number);
     this.#changes = rows.length < PIECE ? changes : -1;
     return this.#totals;
@@ -82,13 +91,13 @@ export class SharedFigures implements FigureTable {
 
   end(row: FigureTotals): void {
     const listed = this.#known(row);
-    if (listed !== undefined) this.memory.end(listed.offset);
+    if (listed !== undefined) this.rowMemory.end(listed.offset);
   }
 
   sweep(rows: readonly FigureTotals[]): void {
     const ended = rows.map((row) => this.#known(row)).filter((row) => row !== undefined && row.hasEnded);
     if (ended.length === 0) return;
-    for (const { offset } of this.memory.remove(ended as readonly ListedRow[])) this.#listed.delete(offset);
+    for (const { offset } of this.rowMemory.remove(ended as readonly ListedRow[])) this.#listed.delete(offset);
   }
 
   /** A row exists, as the last list says, which is made again when rows were made or removed: clients that name ever new keys cost no lock. */
@@ -108,9 +117,9 @@ export class SharedFigures implements FigureTable {
   }
 
   #hold(key: string, shape: RowShape, found?: { readonly most: number | undefined }): LaneRow | undefined {
-    const offset = this.memory.hold(key, shape, this.thread, found);
+    const offset = this.rowMemory.hold(key, shape, this.thread, found);
     if (offset === 0) return undefined;
-    const row = new LaneRow(this.memory, offset, shape, this.thread);
+    const row = new LaneRow(this.rowMemory, offset, shape, this.thread);
     this.#rows.set(key, row);
     return row;
   }
@@ -118,7 +127,7 @@ export class SharedFigures implements FigureTable {
   #release(key: string, row: LaneRow): void {
     if (this.#rows.get(key) === row) this.#rows.delete(key);
     row.leave();
-    if (row.offset !== 0) this.memory.release(row.offset, this.thread);
+    if (row.offset !== 0) this.rowMemory.release(row.offset, this.thread);
   }
 }
 

@@ -17,6 +17,7 @@ export interface NamedRow {
 /** All rows at one moment. */
 export interface Scrape {
   readonly rows: readonly NamedRow[];
+  readonly byKind: ReadonlyMap<RowKind, readonly NamedRow[]>;
   /** All of it was read: removes rows that had ended by then. */
   readonly done: () => void;
 }
@@ -48,6 +49,10 @@ export class Collector {
   /** Rows as they were when the tables had these lists. */
   #rows: readonly NamedRow[] = [];
   #lists: readonly (readonly FigureTotals[])[] = [];
+  #byKind: ReadonlyMap<RowKind, readonly NamedRow[]> = new Map();
+  /** Of {@link rows}, those that had ended when the tables had these {@link FigureTable.endings}. */
+  #ended: readonly NamedRow[] = [];
+  #endings: string | undefined;
 
   constructor(
     private readonly tables: StatisticsTables,
@@ -60,6 +65,7 @@ export class Collector {
     const lists = tables.map((table) => table.totals());
     if (lists.length === this.#lists.length && lists.every((list, at) => list === this.#lists[at])) return this.#rows;
     this.#lists = lists;
+    this.#endings = undefined;
     return (this.#rows = tables.flatMap((table, at) => lists[at]!.map((totals) => this.#nameOf(totals, table))));
   }
 
@@ -81,18 +87,30 @@ export class Collector {
 
   scrape(): Scrape {
     const { rows } = this;
-    const ended = rows.filter(({ totals }) => totals.hasEnded);
-    return { rows, done: () => this.#sweep(rows, ended) };
+    this.#lookForEnded(rows);
+    const ended = this.#ended;
+    return { rows, byKind: this.#byKind, done: () => this.#sweep(rows, ended) };
   }
 
-  /** Rows of groups, and rows that no zone had room for. */
-  get budget(): { readonly groups: number; readonly rejected: number } {
-    let [groups, rejected] = [0, 0];
-    for (const table of this.tables.all) {
-      groups += table.limited;
-      rejected += table.rejected;
+  /** Looks at all rows where some may have ended or are new, and at none otherwise. */
+  #lookForEnded(rows: readonly NamedRow[]): void {
+    const endings = this.tables.all.map((table) => table.endings).join(' ');
+    if (endings === this.#endings) return;
+    this.#endings = endings;
+    this.#ended = rows.filter(({ totals }) => totals.hasEnded);
+    this.#byKind = Map.groupBy(rows, ({ kind }) => kind);
+  }
+
+  /** Rows of groups, rows that no zone had room for, and bytes of the zones. */
+  get budget(): Readonly<Record<'groups' | 'rejected' | 'size' | 'used', number>> {
+    const budget = { groups: 0, rejected: 0, size: 0, used: 0 };
+    for (const { limited, rejected, memory } of this.tables.all) {
+      budget.groups += limited;
+      budget.rejected += rejected;
+      budget.size += memory.size;
+      budget.used += memory.used;
     }
-    return { groups, rejected };
+    return budget;
   }
 
   #sweep(rows: readonly NamedRow[], ended: readonly NamedRow[]): void {

@@ -47,12 +47,11 @@ const LISTENERS: Group = { kinds: ['listener'], prefix: 'srv_listener', of: 'a l
 
 /** Figures for monitoring, made while they are read. */
 export function collectFamilies(collector: Collector, exemplars: Pick<Exemplars, 'of'>): Collection {
-  const { rows, done } = collector.scrape();
-  return { families: familiesOf(rows, collector, exemplars), done };
+  const { byKind, done } = collector.scrape();
+  return { families: familiesOf(byKind, collector, exemplars), done };
 }
 
-function* familiesOf(rows: readonly NamedRow[], { budget }: Collector, exemplars: Pick<Exemplars, 'of'>): Generator<FigureFamily> {
-  const byKind = Map.groupBy(rows, ({ kind }) => kind);
+function* familiesOf(byKind: RowsByKind, { budget }: Collector, exemplars: Pick<Exemplars, 'of'>): Generator<FigureFamily> {
   for (const group of REQUESTS) yield* requestFamilies(group, of(byKind, group), exemplars);
   for (const group of ATTEMPTS) yield* attemptFamilies(group, of(byKind, group));
   yield {

@@ -13,6 +13,13 @@ export interface FormatMember {
   readonly down: boolean;
 }
 
+/** Of a cache, as the API of NGINX Plus has it: bytes. */
+export interface FormatCache {
+  readonly size: number;
+  /** Absent: no limit. */
+  readonly max_size?: number;
+}
+
 /** Names of the server itself. */
 export interface FormatHead {
   readonly hostName: string;
@@ -54,7 +61,10 @@ export class FormatJson {
       (this.#upstreams[settings === undefined ? '::nogroups' : name] ??= []).push(memberFields(part, figures, settings?.get(part)));
   }
 
-  body({ loaded, now, connections, caches, groups }: MainView, { hostName, version }: FormatHead, nodes: number): Json {
+  /** @param sizes of caches, by their name @param nodes rows */
+  body(main: MainView, { hostName, version }: FormatHead, sizes: Readonly<Record<string, FormatCache>>, nodes: number): Json {
+    const { loaded, now, connections, caches, groups } = main;
+    const { size = 0, used = 0 } = groups;
     return {
       hostName,
       moduleVersion: `srv-${version}`,
@@ -62,14 +72,12 @@ export class FormatJson {
       loadMsec: loaded,
       nowMsec: now,
       connections,
-      sharedZones: { name: 'vhost_traffic_status', maxSize: groups['size'] ?? 0, usedSize: groups['used'] ?? 0, usedNode: nodes },
+      sharedZones: { name: 'vhost_traffic_status', maxSize: size, usedSize: used, usedNode: nodes, freeSize: size - used },
       serverZones: { ...this.#servers, '*': requestFields(sumOf(this.#total)) },
       ...(Object.keys(this.#filters).length > 0 && { filterZones: this.#filters }),
       ...(Object.keys(this.#upstreams).length > 0 && { upstreamZones: this.#upstreams }),
       ...(Object.keys(caches).length > 0 && {
-        cacheZones: Object.fromEntries(
-          Object.entries(caches).map(([zone, statuses]) => [zone, { responses: picked(statuses, CACHE_NAMES) }]),
-        ),
+        cacheZones: Object.fromEntries(Object.entries(caches).map(([zone, statuses]) => [zone, cacheFields(statuses, sizes[zone])])),
       }),
     };
   }
@@ -82,6 +90,7 @@ function requestFields({ requests, received, sent, responses, cache = {}, times 
     outBytes: sent,
     responses: { ...picked(responses, CLASS_NAMES), ...picked(cache, CACHE_NAMES) },
     ...timeFields('request', times),
+    overCounts: overCounts(['requestCounter', 'inBytes', 'outBytes', ...CLASS_NAMES, ...CACHE_NAMES, 'requestMsecCounter']),
   };
 }
 
@@ -99,7 +108,17 @@ function memberFields(server: string, figures: FormatView, settings: FormatMembe
     failTimeout: settings?.failTimeout ?? 10,
     backup: settings?.backup ?? false,
     down: settings?.down ?? false,
+    overCounts: overCounts(['requestCounter', 'inBytes', 'outBytes', ...CLASS_NAMES, 'requestMsecCounter', 'responseMsecCounter']),
   };
+}
+
+function cacheFields(statuses: Numbers, { size = 0, max_size: most = 0 }: Partial<FormatCache> = {}): Json {
+  return { maxSize: most, usedSize: size, responses: picked(statuses, CACHE_NAMES), overCounts: overCounts(CACHE_NAMES) };
+}
+
+/** How often each counter has begun again: none does, up to the greatest whole number of JSON. */
+function overCounts(names: readonly string[]): Json {
+  return { maxIntegerSize: Number.MAX_SAFE_INTEGER, ...picked({}, names) };
 }
 
 /** Averages are over all requests, and not over the last 64: there are no samples, and no buckets, of single requests. */

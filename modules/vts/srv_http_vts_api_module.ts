@@ -5,7 +5,7 @@ import type { Scope } from '../../core/contract/http.js';
 import { controlModule, type HttpModule } from '../../core/contract/manifest.js';
 import { Type } from '../../core/contract/schema.js';
 import { ServerInfo } from '../../core/contract/server-info.js';
-import { FormatJson, type FormatMember } from './format-json.js';
+import { FormatJson, type FormatCache, type FormatMember } from './format-json.js';
 import type { HistoryPoint } from './history.js';
 import { jsonOf } from './json-text.js';
 import type { MainView } from './main-view.js';
@@ -165,7 +165,9 @@ export class StatisticsApi implements HttpModule {
         body.add(row, last?.settings);
       }
     }
-    return { status: 200, body: body.body(main, { hostName: this.info.nodeName, version: this.info.version }, nodes) };
+    const hasCaches = Object.keys(main.caches).length > 0;
+    const sizes = hasCaches ? await this.dataPlane.call<Readonly<Record<string, FormatCache>>>('cache.plus_zones', {}, call) : {};
+    return { status: 200, body: body.body(main, { hostName: this.info.nodeName, version: this.info.version }, sizes, nodes) };
   }
 
   @route('DELETE', '', reset)

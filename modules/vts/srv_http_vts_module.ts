@@ -131,7 +131,12 @@ export class HttpStatistics extends StatisticsMemory implements HttpModule {
   main(): MainView {
     return mainView(
       { statistics: this.statistics, status: this.status, metrics: this.metrics },
-      { groups: this.#collector.budget, sample: this.#rates.number, slow: this.#watch.slow, failing: this.#watch.failing },
+      {
+        groups: this.#collector.budget,
+        sample: this.#rates.number,
+        slow: this.#watch.slow,
+        failing: this.#watch.failing,
+      },
     );
   }
 

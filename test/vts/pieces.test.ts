@@ -34,7 +34,14 @@ function stage(count: number) {
     ...Array.from({ length: MEMBERS }, (_, at) => row(keyOf('member', `up${at % 3}`, `10.0.0.1:${MEMBERS - at}`))),
     ...Array.from({ length: SERVERS }, (_, at) => row(keyOf('server', `name${at}`))),
   ];
-  const table = { totals: () => rows, limited: 0, rejected: 0, sweep: () => undefined } as unknown as FigureTable;
+  const table = {
+    totals: () => rows,
+    limited: 0,
+    rejected: 0,
+    endings: 0,
+    memory: { size: 0, used: 0 },
+    sweep: () => undefined,
+  } as unknown as FigureTable;
   const upstreams = { get: () => undefined };
   const tables = { all: [table], forget: () => undefined };
   const collector = new Collector(tables as never, { http: upstreams, stream: upstreams, addresses: () => new Set() }, () => undefined);

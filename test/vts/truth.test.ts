@@ -164,8 +164,8 @@ test('each figure is what clients and members have counted', async (t) => {
   t.true(other.times.p999 >= 50);
 
   const format = (await node.call('GET', '/vts/format/json')).json as Readonly<
-    Record<'serverZones' | 'upstreamZones', Readonly<Record<string, Readonly<Record<string, unknown>> & readonly Counts[]>>>
-  >;
+    Record<'serverZones' | 'upstreamZones' | 'cacheZones', Readonly<Record<string, Readonly<Record<string, unknown>> & readonly Counts[]>>>
+  > & { readonly sharedZones: Readonly<Record<string, unknown>> };
   t.is(format.serverZones['exact']!['requestCounter'], truth.requests);
   t.is(format.serverZones['*']!['requestCounter'], truth.requests + all);
   t.deepEqual(Object.keys(format.serverZones['exact']!), [
@@ -177,7 +177,11 @@ test('each figure is what clients and members have counted', async (t) => {
     'requestMsec',
     'requestMsecs',
     'requestBuckets',
+    'overCounts',
   ]);
+  t.like(format.cacheZones['cache'], { maxSize: 0, responses: { miss: exact.cache['miss'], hit: exact.cache['hit'] } });
+  t.true(Number(format.cacheZones['cache']!['usedSize']) > 0);
+  t.true(Number(format.sharedZones['maxSize']) > Number(format.sharedZones['usedSize']) && Number(format.sharedZones['usedSize']) > 0);
   t.deepEqual(
     Object.fromEntries(format.upstreamZones['demo']!.map(({ server, requestCounter, maxFails }) => [server, [requestCounter, maxFails]])),
     { [`127.0.0.1:${failing.port}`]: [dead.attempts, 0], [`127.0.0.1:${backend.port}`]: [live.attempts, 0] },

@@ -8,6 +8,7 @@ import { locationsScenario } from './locations.js';
 import { membersScenario } from './members.js';
 import { partLoadScenarios } from './part-load.js';
 import { pickScenarios } from './picks.js';
+import { scrapeScenario } from './scrape.js';
 import { signalsScenario } from './signals.js';
 import { startUpScenario } from './start-up.js';
 import { throughputScenarios } from './throughput.js';
@@ -21,6 +22,7 @@ export const allScenarios: readonly Scenario[] = [
   datagramScenario,
   ...partLoadScenarios,
   signalsScenario,
+  scrapeScenario,
   idleScenario,
   startUpScenario,
   workersScenario,
