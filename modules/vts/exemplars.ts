@@ -26,9 +26,8 @@ export class Exemplars {
     });
   }
 
-  /** Notes a request that has ended, if it was sampled. In a worker. @param time milliseconds */
+  /** Notes a sampled request that has ended. In a worker. @param time milliseconds */
   note(key: string, request: HttpRequest, time: number): void {
-    if (request.variable('trace_sampled') !== '1') return;
     const [traceId, spanId] = [request.variable('trace_id'), request.variable('span_id')];
     if (traceId === undefined || spanId === undefined) return;
     this.#put(key, 32 - Math.clz32(time), { value: time, at: request.startTime + time, traceId, spanId });

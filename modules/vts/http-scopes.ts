@@ -137,6 +137,7 @@ export class ScopeCounters {
   };
 
   #noteExemplars(request: HttpRequest): void {
+    if (request.variable('trace_sampled') !== '1') return;
     const { time } = this.ended;
     const server = this.server.current;
     if (server !== undefined) this.exemplars.note(server.key, request, time);

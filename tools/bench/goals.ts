@@ -134,6 +134,11 @@ const goals: readonly Goal[] = [
     ['pages', '/v1/vts of 10,000 members: longest stop'],
     ['rates', 'Rates of 10,000 members: longest stop'],
   ].map(([key = '', text = '']): Goal => ({ text, scenario: 'scrape', key, kind: 'figure', compare: 'at most', limit: 5, unit: 'ms' })),
+  ...[
+    { text: 'Telemetry: a request that is not sampled, by ratio', key: 'byRatio', limit: 0.3 },
+    { text: 'Telemetry: one that the client has not sampled', key: 'byClient', limit: 0.3 },
+    { text: 'Telemetry: a sampled request', key: 'sampled', limit: 10 },
+  ].map((goal): Goal => ({ ...goal, scenario: 'telemetry', kind: 'figure', compare: 'at most', unit: 'µs' })),
   { text: 'Idle connections: core busy', scenario: 'idle', key: 'busy', kind: 'figure', compare: 'below', limit: 0.1, unit: '%' },
   {
     text: 'Index of a cache: each of a million responses',

@@ -1,8 +1,6 @@
 /**
  * Cost of telemetry for the worker of a request with one attempt at a member, in microseconds: handlers, fields for the member, the record, and the message
  * to the main thread. Each figure is the fastest of several rounds, less the same rounds without telemetry.
- *
- * `node dist/tools/bench/telemetry-cost.js`
  */
 import { Worker } from 'node:worker_threads';
 import type { HttpHandlers, HttpRequest } from '../../core/contract/http.js';
@@ -18,6 +16,7 @@ import type { TraceSettings } from '../../modules/telemetry/trace-settings.js';
 import { fakeAttempt } from '../../testing/member-response.js';
 import { fakeMetrics } from '../../testing/metrics.js';
 import { fakeRequest } from '../../testing/request.js';
+import { threadTime } from './thread-clock.js';
 
 const ROUNDS = 15;
 const FIELDS = [
@@ -119,46 +118,45 @@ function serve(head: RequestHead, handlers: readonly HttpHandlers[]): void {
 function timeOf(count: number, head: RequestHead, handlers: readonly HttpHandlers[]): number {
   let fastest = Infinity;
   for (let round = 0; round < ROUNDS; round++) {
-    const begin = process.threadCpuUsage();
+    const begin = threadTime();
     for (let request = 0; request < count; request++) serve(head, handlers);
-    const { user, system } = process.threadCpuUsage(begin);
-    fastest = Math.min(fastest, (user + system) / count);
+    fastest = Math.min(fastest, ((threadTime() - begin) * 1000) / count);
   }
   return fastest;
 }
 
-/** Takes messages as the main thread does. */
-const sink = new Worker(`require('node:worker_threads').parentPort.on('message', () => undefined)`, { eval: true });
-const batch = new RecordBatch<SpanRecord>(
-  'traces',
-  () => ({ tell: (message) => sink.postMessage(message) }),
-  fakeMetrics().counter('dropped'),
-);
-batch.use({ memory: new SharedArrayBuffer(SHARED_BYTES), batchSize: 512, limit: 8192, logLevel: undefined });
-
-const handlersOf = (settings: TraceSettings): readonly HttpHandlers[] => [
+const handlersOf = (settings: TraceSettings, batch: RecordBatch<SpanRecord>): readonly HttpHandlers[] => [
   serverHandlers(settings, (span) => batch.add(span)),
   locationHandlers(settings, false, (span) => batch.add(span)),
 ];
 
 const [plain, sampled, unsampled] = [FIELDS, [...FIELDS, `${PARENT}1`], [...FIELDS, `${PARENT}0`]].map(parsedHead);
-const CASES: readonly (readonly [string, number, RequestHead, TraceSettings])[] = [
-  ['not sampled, by ratio', 200_000, plain!, { ...SETTINGS, ratio: 0 }],
-  ['not sampled, by the client', 200_000, unsampled!, SETTINGS],
-  ['sampled, begins a trace', 20_000, plain!, SETTINGS],
-  ['sampled, by the client', 20_000, sampled!, SETTINGS],
-  [
-    'telemetry_keep, not kept',
-    20_000,
-    plain!,
-    { ...SETTINGS, ratio: 0, keep: [{ text: '', field: 'status', matches: (status) => status >= 500 }] },
-  ],
-];
-for (const [name, count, head, settings] of CASES) {
-  const handlers = handlersOf(settings);
-  timeOf(count, head, handlers);
-  const nothing = timeOf(count, head, []);
-  process.stdout.write(`${name}: ${(timeOf(count, head, handlers) - nothing).toFixed(2)} µs\n`);
+/** Kinds of requests: how many in a round, their head, and the settings. */
+const CASES = {
+  byRatio: [200_000, plain!, { ...SETTINGS, ratio: 0 }],
+  byClient: [200_000, unsampled!, SETTINGS],
+  sampled: [20_000, plain!, SETTINGS],
+  sampledByClient: [20_000, sampled!, SETTINGS],
+  notKept: [20_000, plain!, { ...SETTINGS, ratio: 0, keep: [{ text: '', field: 'status', matches: (status) => status >= 500 }] }],
+} as const satisfies Readonly<Record<string, readonly [number, RequestHead, TraceSettings]>>;
+
+/** Microseconds of each kind of requests. */
+export async function telemetryCosts(): Promise<Readonly<Record<keyof typeof CASES, number>>> {
+  // Takes messages as the main thread does.
+  const sink = new Worker(`require('node:worker_threads').parentPort.on('message', () => undefined)`, { eval: true });
+  const batch = new RecordBatch<SpanRecord>(
+    'traces',
+    () => ({ tell: (message) => sink.postMessage(message) }),
+    fakeMetrics().counter('dropped'),
+  );
+  batch.use({ memory: new SharedArrayBuffer(SHARED_BYTES), batchSize: 512, limit: 8192, logLevel: undefined });
+  const costs = Object.entries(CASES).map(([name, [count, head, settings]]) => {
+    const handlers = handlersOf(settings, batch);
+    timeOf(count, head, handlers);
+    const nothing = timeOf(count, head, []);
+    return [name, timeOf(count, head, handlers) - nothing];
+  });
+  await sink.terminate();
+  if (bytes === 0) throw new Error('nothing was measured');
+  return Object.fromEntries(costs) as Record<keyof typeof CASES, number>;
 }
-await sink.terminate();
-if (bytes === 0) throw new Error('nothing was measured');

@@ -11,6 +11,7 @@ import { pickScenarios } from './picks.js';
 import { scrapeScenario } from './scrape.js';
 import { signalsScenario } from './signals.js';
 import { startUpScenario } from './start-up.js';
+import { telemetryScenario } from './telemetry.js';
 import { throughputScenarios } from './throughput.js';
 import { clusterScenarios } from './cluster.js';
 import { datagramScenario } from './datagrams.js';
@@ -23,6 +24,7 @@ export const allScenarios: readonly Scenario[] = [
   ...partLoadScenarios,
   signalsScenario,
   scrapeScenario,
+  telemetryScenario,
   idleScenario,
   startUpScenario,
   workersScenario,
