@@ -50,7 +50,7 @@ export class Collector {
   #rows: readonly NamedRow[] = [];
   #lists: readonly (readonly FigureTotals[])[] = [];
   #byKind: ReadonlyMap<RowKind, readonly NamedRow[]> = new Map();
-  /** Of {@link rows}, those that had ended when the tables had these {@link FigureTable.endings}. */
+  /** Rows that had ended when the tables had these {@link FigureTable.endings}. */
   #ended: readonly NamedRow[] = [];
   #endings: string | undefined;
 

@@ -30,7 +30,7 @@ const scrollTo = (step: number): string => `(async () => {
   await new Promise(requestAnimationFrame);
 })()`;
 
-/** What a frame is made of. */
+/** Parts of the work for a frame. */
 const WORK = new Set(['ScriptDuration', 'LayoutDuration', 'RecalcStyleDuration']);
 
 /** Processor time that the page has used for its frames, milliseconds: on a busy machine the clock would tell how long it waited for a processor. */

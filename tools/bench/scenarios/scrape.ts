@@ -90,19 +90,20 @@ async function readAll(collector: Collector): Promise<Figures> {
   const listings = new Listings({ rejected: (reason) => process.stderr.write(`${reason}\n`) });
   const exposition = new TextExposition('text');
   let bytes = 0;
-  let next: string | undefined;
-  do {
-    const json = await list.during(async () => {
-      next ??= listings.begin({ families: collectFamilies(collector, { of: () => undefined }).families, done: () => undefined });
-      return JSON.stringify(await listings.page(next));
-    });
-    await text.during(() => {
+  let id = await list.during(() => {
+    const { families } = collectFamilies(collector, { of: () => undefined });
+    return Promise.resolve(listings.begin({ families, done: () => undefined }));
+  });
+  for (;;) {
+    const json = await list.during(async () => JSON.stringify(await listings.page(id)));
+    const next = await text.during(() => {
       const page = JSON.parse(json) as FigurePage;
       for (const family of page.families) bytes += exposition.family(family).length;
-      ({ next } = page);
-      return Promise.resolve();
+      return Promise.resolve(page.next);
     });
-  } while (next !== undefined);
+    if (next === undefined) break;
+    id = next;
+  }
   return {
     list: list.longest,
     text: text.longest,
@@ -121,16 +122,16 @@ class Stops {
   all = 0;
 
   async during<T>(work: () => Promise<T>): Promise<T> {
-    let isOver = false;
+    const over = new AbortController();
     let last = threadTime();
-    const done = work().finally(() => (isOver = true));
+    const done = work().finally(() => over.abort());
     do {
       await setImmediate();
       const now = threadTime();
       this.longest = Math.max(this.longest, now - last);
       this.all += now - last;
       last = now;
-    } while (!isOver);
+    } while (!over.signal.aborted);
     return done;
   }
 }
