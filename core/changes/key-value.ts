@@ -12,6 +12,7 @@ import {
   type PairWrite,
 } from '../contract/key-value.js';
 import { isDeepStrictEqual } from 'node:util';
+import { stepLimit } from './change-time.js';
 import { ChosenLog } from './chosen-log.js';
 import type { CommitLog } from './commit-log.js';
 import { inForceEverywhere } from './in-force.js';
@@ -78,7 +79,7 @@ export class MasterKeyValue extends KeyValue implements Replicated {
       commitLog: this.#log,
       disk: this.#disk,
       memory: () => this.#open(),
-      publish: (change) => this.#publish(change),
+      publish: (change, deadline) => this.#publish(change, deadline),
       isLocal: () => this.#settings.redis?.write === 'local',
     });
   }
@@ -260,11 +261,12 @@ export class MasterKeyValue extends KeyValue implements Replicated {
     }
   }
 
-  async #publish(change: PairChange): Promise<void> {
+  async #publish(change: PairChange, deadline = Infinity): Promise<void> {
     this.#expireLater();
     for (const { key, value } of change.set) this.#watches.tell(key, value);
     for (const key of change.deleted) this.#watches.tell(key, undefined);
-    await inForceEverywhere(this.options.participants(), PUBLISH_LIMIT, (participant) => participant.publish(this.channel, change));
+    const limit = stepLimit(PUBLISH_LIMIT, deadline);
+    await inForceEverywhere(this.options.participants(), limit, (participant) => participant.publish(this.channel, change));
   }
 
   #expireLater(): void {

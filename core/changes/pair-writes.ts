@@ -27,8 +27,8 @@ export interface PairWritesOptions {
   readonly commitLog: CommitLog<PairEntry, readonly PairData[]>;
   readonly disk: PairDisk;
   readonly memory: () => PairMemory;
-  /** Brings a change into the workers. */
-  readonly publish: (change: PairChange) => Promise<void>;
+  /** Brings a change into the workers. @param deadline epoch milliseconds, of the caller that waits for it */
+  readonly publish: (change: PairChange, deadline?: number) => Promise<void>;
   /** True: without the log of several nodes this one writes by itself. */
   readonly isLocal: () => boolean;
   readonly log: Log;
@@ -131,7 +131,7 @@ export class PairWrites {
     let inWorkers: Promise<void> | undefined;
     // In turn, so that workers get the changes in their order; the next write does not wait for them.
     const publish = (change: PairChange): void => {
-      inWorkers = this.options.publish(change);
+      inWorkers = this.options.publish(change, deadline);
       inWorkers.catch(() => undefined);
     };
     let at = Date.now();
