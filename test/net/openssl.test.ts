@@ -179,6 +179,32 @@ test.serial('nothing is left of broken hellos, and of clients that vanish in any
   t.is(engine.open, 0);
 });
 
+test.serial('clients that leave while their handshakes wait for a later turn hold no place', async (t) => {
+  const hello = await helloOf();
+  const { port, users, close } = serve();
+  t.teardown(close);
+  // Other handshakes use up every turn.
+  Object.defineProperty(engine, 'isBusy', { configurable: true, get: () => true });
+  const restore = (): boolean => Reflect.deleteProperty(engine, 'isBusy');
+  t.teardown(restore);
+  const sockets = Array.from({ length: 30 }, () => {
+    const socket = connectPlain({ host: '127.0.0.1', port }, () => socket.write(hello));
+    return socket.on('error', () => undefined);
+  });
+  await waitFor('handshakes that wait', () => engine.open === 30);
+  for (const [at, socket] of sockets.entries()) {
+    if (at % 3 === 0) socket.end();
+    else if (at % 3 === 1) socket.resetAndDestroy();
+    else socket.destroy();
+  }
+  await areGone(users);
+  t.is(engine.open, 0);
+  restore();
+  const socket = await secure(port);
+  socket.destroy();
+  await areGone(users);
+});
+
 test.serial('a handshake of single bytes is as good as any', async (t) => {
   const { port, users, close } = serve();
   t.teardown(close);
