@@ -46,6 +46,8 @@ export interface ConnectionTls {
   /** As OpenSSL names it. */
   readonly cipher: string;
   readonly isReused: boolean;
+  /** Requests come from early data (RFC 8446, 2.3), and the handshake is not over: an attacker may have recorded them, and sent them again. */
+  readonly isEarly: boolean;
   readonly alpn: string | undefined;
   /** Hexadecimal digits. Empty: the session has none, or has none yet. */
   readonly sessionId: string;

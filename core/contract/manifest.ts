@@ -160,6 +160,8 @@ export interface TlsSettings extends SecureContextOptions {
   readonly awaitsCertificate?: boolean;
   /** Further keys in the form of `ticketKeys`, for tickets that were encrypted with them; clients get new ones then. */
   readonly formerTicketKeys?: readonly Buffer[];
+  /** Clients that resume a session of TLS 1.3 may send early data; only the event method `epoll` has it. */
+  readonly earlyData?: boolean;
 }
 
 /** Context in which a module compiles variables. `R` is the kind of request that the traffic engine of the directive serves. */

@@ -5,6 +5,7 @@ import type { InputFiles } from '../config/input-files.js';
 import type { Change } from '../config/change.js';
 import type { ListenerRole } from '../net/listener-set.js';
 import { ServerFollower } from '../net/server-follower.js';
+import { assertEventMethod } from './event-method-check.js';
 import { HttpListener } from './listen/http-listener.js';
 import type { HttpContext } from './request/context.js';
 import { CheckedModule } from './site/checked-module.js';
@@ -74,9 +75,11 @@ export class HttpEngine extends ServerFollower<VirtualServer, HttpListener, Http
     return holdingsOf(configuration);
   }
 
-  protected check({ rereads, events }: Change, compiler: HttpCompiler, { users }: HttpConfiguration): () => void {
+  protected check(change: Change, compiler: HttpCompiler, { users }: HttpConfiguration): () => void {
+    const { rereads, events } = change;
     const { transports } = this.context;
     const isWorker = this.options.role === 'worker';
+    if (!isWorker) assertEventMethod(change);
     // Listening sockets are opened before the change takes effect.
     if (isWorker) transports.choose(events.use);
     const folders = this.exchanges.inUse

@@ -16,6 +16,7 @@ export class AgreedTls implements ConnectionTls {
   readonly protocol: string;
   readonly cipher: string;
   readonly isReused: boolean;
+  readonly isEarly = false;
   readonly alpn: string | undefined;
   readonly group: number;
   readonly offered: ConnectionTls['offered'];

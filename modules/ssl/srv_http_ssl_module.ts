@@ -29,7 +29,7 @@ const directives = {
     in: ['http', 'server'],
     args: flag(),
     default: 'off',
-    doc: 'Early data of TLS 1.3 is not supported: "on" has no effect, and is warned of.',
+    doc: 'Accepts requests in early data of TLS 1.3 (RFC 8446, 2.3), which save a round trip and may be replayed: pass $ssl_early_data on, as in proxy_set_header Early-Data $ssl_early_data (RFC 8470). Needs the event method epoll.',
   }),
 };
 
@@ -41,8 +41,11 @@ const NAME = 'srv_http_ssl_module';
   api: '1.1',
   directives,
   provides: [ServedCertificates],
-  // Nothing is read of a client before its handshake is over: early data is not supported.
-  variables: { ...clientVariables, ...connectionVariables, ssl_early_data: () => undefined },
+  variables: {
+    ...clientVariables,
+    ...connectionVariables,
+    ssl_early_data: ({ connection }) => (connection.tls?.isEarly === true ? '1' : undefined),
+  },
 })
 export class Ssl implements ServedCertificates {
   readonly #servers: ServerTlsSettings<HttpRequest>;
@@ -76,7 +79,8 @@ export class Ssl implements ServedCertificates {
   }
 
   compileTls(scope: Scope<typeof directives>): TlsSettings | undefined {
-    if (scope.conf.ssl_early_data) scope.advise('"ssl_early_data" is not supported on this platform, ignored', 'ssl_early_data');
-    return this.#servers.compile(scope) ?? (scope.conf.ssl_await_certificate ? { awaitsCertificate: true, ca: [] } : undefined);
+    const settings = this.#servers.compile(scope);
+    if (settings === undefined) return scope.conf.ssl_await_certificate ? { awaitsCertificate: true, ca: [] } : undefined;
+    return scope.conf.ssl_early_data ? { ...settings, earlyData: true } : settings;
   }
 }

@@ -73,7 +73,7 @@ async function startSite(scope: Scope): Promise<Srv> {
     `error_log logs/error.log info; events {}
     http {
       ${each('http_', 'return 200 "$server_port $ssl_client_v_start|$ssl_client_v_end|$ssl_client_v_remain";')}
-      server { listen 127.0.0.1:%%PORT_http_rejected%% ssl; server_name good.example; ssl_certificate own.pem; ssl_certificate_key own.key; ssl_early_data on; return 200 good; }
+      server { listen 127.0.0.1:%%PORT_http_rejected%% ssl; server_name good.example; ssl_certificate own.pem; ssl_certificate_key own.key; return 200 good; }
       server { listen 127.0.0.1:%%PORT_proxy%%;
         location /commands { proxy_pass https://127.0.0.1:${backend.port}; proxy_ssl_conf_command MaxProtocol TLSv1.2; proxy_ssl_conf_command CipherString ECDHE-ECDSA-AES256-GCM-SHA384; }
         location /keys { proxy_pass https://127.0.0.1:${backend.port}; proxy_ssl_key_log logs/http.keys; }
@@ -219,11 +219,10 @@ const stapling = (port: string, more: string): string =>
   `server { listen 127.0.0.1:%%PORT_${port}%% ssl; ssl_certificate own.pem; ssl_certificate_key own.key; ssl_stapling on; ${more} return 200; }`;
 
 test('what is not supported is warned of', async (t) => {
-  const conf = `events {} http { ${stapling('a', 'ssl_early_data on;')} } stream { ${stapling('b', '')} }`;
+  const conf = `events {} http { ${stapling('a', '')} } stream { ${stapling('b', '')} }`;
   const { code, stderr } = await check(t, conf, FILES);
   t.is(code, 0);
   t.is(stderr.match(/\[warn\] "ssl_stapling" ignored, not supported in /g)?.length, 2);
-  t.regex(stderr, /\[warn\] "ssl_early_data" is not supported on this platform, ignored in /);
 });
 
 test('proxy_ssl_conf_command and proxy_ssl_password_file', async (t) => {

@@ -8,6 +8,8 @@ export interface TlsContextOptions extends SecureContextOptions {
   /** Further authorities, in PEM; clients do not get their names. */
   readonly trusted?: readonly Buffer[] | undefined;
   readonly formerTicketKeys?: readonly Buffer[] | undefined;
+  /** Early data is accepted of clients. */
+  readonly earlyData?: boolean | undefined;
   /** Clients are asked for a certificate. */
   readonly clientAuthority?: string | undefined;
   /** Certificates that may be between that of the other side and its authority. */

@@ -6,6 +6,10 @@ import type { Callbacks } from './callbacks.js';
 const CIPHER_SERVER_PREFERENCE = 1n << 22n;
 const NO_COMPRESSION = 1n << 17n;
 const NO_RENEGOTIATION = 1n << 30n;
+/** Early data is not looked for in a memory of what came before: as in nginx, replays are left to what handles requests (RFC 8470). */
+const NO_ANTI_REPLAY = 1n << 24n;
+/** Bytes of early data that a client may send, as in nginx. */
+const MOST_EARLY_DATA = 16_384;
 /** The end of a connection without close_notify is an end (as in nginx). */
 const IGNORE_UNEXPECTED_EOF = 1n << 7n;
 /** `SSL_MODE_…`: partial writes, buffers that may move, memory that idle connections do not hold. */
@@ -50,6 +54,10 @@ class ContextSetup {
     this.#control(Control.SetSessionCacheMode, CACHE_MODE);
     const order = options.honorCipherOrder === true ? CIPHER_SERVER_PREFERENCE : 0n;
     c.SSL_CTX_set_options(context, BigInt(options.secureOptions ?? 0) | order | NO_COMPRESSION | NO_RENEGOTIATION | IGNORE_UNEXPECTED_EOF);
+    if (options.earlyData === true) {
+      c.SSL_CTX_set_options(context, NO_ANTI_REPLAY);
+      c.SSL_CTX_set_max_early_data(context, MOST_EARLY_DATA);
+    }
     this.#negotiation(options);
     this.#certificates(options);
     this.#authorities(options);

@@ -40,6 +40,7 @@ const DEFINITIONS = {
   SSL_CTX_set_alpn_select_cb: { arguments: ['pointer', 'pointer', 'pointer'], return: 'void' },
   SSL_CTX_set_cipher_list: { arguments: ['pointer', 'string'], return: 'i32' },
   SSL_CTX_set_ciphersuites: { arguments: ['pointer', 'string'], return: 'i32' },
+  SSL_CTX_set_max_early_data: { arguments: ['pointer', 'u32'], return: 'i32' },
   SSL_CTX_set_keylog_callback: { arguments: ['pointer', 'pointer'], return: 'void' },
   SSL_CTX_set_options: { arguments: ['pointer', 'u64'], return: 'u64' },
   SSL_CTX_set_session_id_context: { arguments: ['pointer', 'pointer', 'u32'], return: 'i32' },
@@ -62,8 +63,10 @@ const DEFINITIONS = {
   SSL_get_verify_result: { arguments: ['pointer'], return: 'i64' },
   SSL_get_version: { arguments: ['pointer'], return: 'pointer' },
   SSL_has_pending: { arguments: ['pointer'], return: 'i32' },
+  SSL_is_init_finished: { arguments: ['pointer'], return: 'i32' },
   SSL_new: { arguments: ['pointer'], return: 'pointer' },
   SSL_read: { arguments: ['pointer', 'pointer', 'pointer'], return: 'i32' },
+  SSL_read_early_data: { arguments: ['pointer', 'pointer', 'pointer', 'pointer'], return: 'i32' },
   SSL_session_reused: { arguments: ['pointer'], return: 'i32' },
   SSL_set_alpn_protos: { arguments: ['pointer', 'pointer', 'u32'], return: 'i32' },
   SSL_set0_rbio: { arguments: ['pointer', 'pointer'], return: 'void' },
@@ -74,6 +77,7 @@ const DEFINITIONS = {
   SSL_set_shutdown: { arguments: ['pointer', 'i32'], return: 'void' },
   SSL_shutdown: { arguments: ['pointer'], return: 'i32' },
   SSL_write: { arguments: ['pointer', 'pointer', 'pointer'], return: 'i32' },
+  SSL_write_early_data: { arguments: ['pointer', 'pointer', 'pointer', 'pointer'], return: 'i32' },
   TLS_method: { arguments: [], return: 'pointer' },
   X509_CRL_free: { arguments: ['pointer'], return: 'void' },
   X509_STORE_CTX_get_error: { arguments: ['pointer'], return: 'i32' },
@@ -204,6 +208,15 @@ export class OpenSsl {
       texts.push(data === '' ? text : `${text}:${data}`);
     }
     return texts.join(' ');
+  }
+
+  /** Memory in which functions say how many bytes they have moved, for {@link moved}. */
+  get movedAt(): Handle {
+    return this.#wordsAt;
+  }
+
+  get moved(): number {
+    return Number(this.#words.readBigUInt64LE(0));
   }
 
   #nextError(): bigint {

@@ -36,6 +36,8 @@ export class TlsResult implements ConnectionTls {
     library: OpenSsl,
     ssl: Handle,
     readonly offered: ConnectionTls['offered'],
+    /** Undefined: there is no early data. */
+    private readonly early: { readonly isEarly: boolean } | undefined,
   ) {
     const { c } = library;
     this.protocol = library.name(c.SSL_get_version(ssl));
@@ -44,6 +46,10 @@ export class TlsResult implements ConnectionTls {
     this.alpn = library.protocolOf(ssl);
     this.group = groupOf(Number(c.SSL_ctrl(ssl, Control.NegotiatedGroup, 0n, NONE)));
     this.sessionId = library.sessionIdHex(c.SSL_get_session(ssl));
+  }
+
+  get isEarly(): boolean {
+    return this.early?.isEarly === true;
   }
 }
 

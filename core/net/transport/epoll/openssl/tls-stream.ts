@@ -5,6 +5,7 @@ import { callError, Errno, type ByteCalls } from '../calls.js';
 import { Ready } from '../loop.js';
 import type { TlsSubject } from './callbacks.js';
 import type { TlsEngine } from './engine.js';
+import { EarlyData, EarlyRead } from './early-data.js';
 import { BIO_SET_END_RESULT, Control, NONE, SslError, type Handle } from './library.js';
 import { HandshakeOtherSide } from './other-side.js';
 import { TlsResult } from './tls-result.js';
@@ -44,6 +45,7 @@ export class TlsStream implements ByteCalls, TlsSubject {
   #offered: ConnectionTls['offered'] = NO_OFFER;
   /** Sessions come with what it reads. */
   #client: ClientHandshake | undefined = undefined;
+  #early: EarlyData | undefined = undefined;
 
   private constructor(
     private readonly engine: TlsEngine,
@@ -67,6 +69,7 @@ export class TlsStream implements ByteCalls, TlsSubject {
     stream.#received = received;
     stream.#offered = offered;
     c.SSL_set_accept_state(stream.#ssl);
+    if (context.options.earlyData === true) stream.#early = new EarlyData(engine.ssl, stream.#ssl);
     const first = c.BIO_new_mem_buf(received, received.length);
     // At its end there may be more, on the socket.
     c.BIO_ctrl(first, BIO_SET_END_RESULT, -1n, NONE);
@@ -102,7 +105,7 @@ export class TlsStream implements ByteCalls, TlsSubject {
     const before = performance.now();
     ssl.c.ERR_clear_error();
     callbacks.current = this;
-    const result = ssl.c.SSL_do_handshake(this.#ssl);
+    const result = this.#begin();
     callbacks.current = undefined;
     const outcome = result === 1 ? Handshake.Done : this.#outcomeOf(result);
     engine.countTime(performance.now() - before);
@@ -111,9 +114,23 @@ export class TlsStream implements ByteCalls, TlsSubject {
     return outcome;
   }
 
+  /** @returns as SSL_do_handshake does; it is as good as over when there is early data */
+  #begin(): number {
+    const { ssl } = this.engine;
+    const early = this.#early?.begin() ?? EarlyRead.Finished;
+    if (early !== EarlyRead.Finished) return early === EarlyRead.Some ? 1 : 0;
+    this.#early = undefined;
+    return ssl.c.SSL_do_handshake(this.#ssl);
+  }
+
+  /** There is early data, and the handshake is not over. */
+  get isEarly(): boolean {
+    return this.#early?.isOpen === true && this.#ssl !== NONE;
+  }
+
   /** Of a handshake that is over. */
   result(): TlsResult {
-    return new TlsResult(this.engine.ssl, this.#ssl, this.#offered);
+    return new TlsResult(this.engine.ssl, this.#ssl, this.#offered, this.#early && this);
   }
 
   otherSide(): OtherSide {
@@ -142,15 +159,33 @@ export class TlsStream implements ByteCalls, TlsSubject {
     if (this.#ssl === NONE) return -Errno.BadDescriptor;
     c.ERR_clear_error();
     // Sessions of TLS 1.3 come after the handshake (RFC 8446, 4.6.1).
-    if (this.#client !== undefined) engine.callbacks.current = this;
-    const count = c.SSL_read(this.#ssl, ssl.at(buffer), ssl.lastLength);
+    if (this.#client !== undefined || this.#early !== undefined) engine.callbacks.current = this;
+    const count = this.#early === undefined ? c.SSL_read(this.#ssl, ssl.at(buffer), ssl.lastLength) : this.#readEarly(this.#early, buffer);
     engine.callbacks.current = undefined;
     return count > 0 ? count : this.#resultOf(count);
   }
 
+  #readEarly(early: EarlyData, buffer: Uint8Array): number {
+    const { ssl } = this.engine;
+    const { c } = ssl;
+    for (;;) {
+      let count = early.isReading ? early.read(buffer) : 0;
+      if (!early.isReading) {
+        count = c.SSL_read(this.#ssl, ssl.at(buffer), ssl.lastLength);
+        early.look();
+        if (!early.isOpen) this.#early = undefined;
+      }
+      const isUsedUp = count <= 0 && this.#received !== undefined && c.SSL_get_error(this.#ssl, count) === SslError.WantRead;
+      if (!isUsedUp) return count;
+      // The rest is on the socket.
+      this.#readSocket();
+    }
+  }
+
   /** Decrypted bytes, or received ones, that no event of the socket will report. */
   get hasPending(): boolean {
-    return this.#ssl !== NONE && this.engine.ssl.c.SSL_has_pending(this.#ssl) === 1;
+    if (this.#ssl === NONE) return false;
+    return this.#early?.hasFirst === true || this.engine.ssl.c.SSL_has_pending(this.#ssl) === 1;
   }
 
   send(_: number, bytes: Uint8Array): number {
@@ -195,7 +230,8 @@ export class TlsStream implements ByteCalls, TlsSubject {
     c.ERR_clear_error();
     let sent = 0;
     while (sent < length) {
-      const count = c.SSL_write(this.#ssl, sent === 0 ? at : at + BigInt(sent), BigInt(length - sent));
+      const from = sent === 0 ? at : at + BigInt(sent);
+      const count = this.#early?.write(from, length - sent) ?? c.SSL_write(this.#ssl, from, BigInt(length - sent));
       if (count <= 0) {
         const result = this.#resultOf(count);
         return sent > 0 && (result === 0 || result === -Errno.Again) ? sent : result;
