@@ -13,9 +13,14 @@ const LISTED = 8;
 /** A slow member weighs as much as one of ten that is away. */
 const SLOW_RANK = 0.1;
 
-function usableShare({ peers }: Upstream): number {
-  return peers.length === 0 ? 0 : peers.filter(isUsable).length / peers.length;
+/** Below 0: no member is usable. Members that were set down or to drain are as they are meant to be. */
+function rankOf({ peers }: Upstream): number {
+  if (!peers.some(isUsable)) return -1;
+  return peers.filter((peer) => isUsable(peer) || isPlanned(peer)).length / peers.length;
 }
+
+const requestsOf = ({ peers }: Upstream): number =>
+  peers.reduce((sum, { requests = 0, connections = 0 }) => sum + requests + connections, 0);
 
 interface Ranked {
   readonly upstream: Upstream;
@@ -44,7 +49,7 @@ const UPSTREAMS: readonly Column<Ranked>[] = [
   {
     title: 'Requests',
     isNumber: true,
-    of: ({ upstream: { peers } }) => count(peers.reduce((sum, { requests = 0, connections = 0 }) => sum + requests + connections, 0)),
+    of: ({ upstream }) => count(requestsOf(upstream)),
   },
 ];
 
@@ -67,14 +72,14 @@ const SERVERS: readonly Column<readonly [name: string, row: Row]>[] = [
   { title: 'p99', isNumber: true, of: ([, { times }]) => ms(times.count > 0 ? times.p99 : undefined) },
 ];
 
-/** Those with the fewest usable members first. */
+/** Those with a problem first, then those with the most requests. */
 function worst(upstreams: readonly Upstream[] | undefined, slowMembers: SlowMembers): readonly Ranked[] | undefined {
   return upstreams
     ?.map((upstream): Ranked => {
       const slow = slowMembers.of(upstream).size;
-      return { upstream, slow, rank: usableShare(upstream) - (slow > 0 ? SLOW_RANK : 0) };
+      return { upstream, slow, rank: rankOf(upstream) - (slow > 0 ? SLOW_RANK : 0) };
     })
-    .sort((one, other) => one.rank - other.rank)
+    .sort((one, other) => one.rank - other.rank || requestsOf(other.upstream) - requestsOf(one.upstream))
     .slice(0, LISTED);
 }
 

@@ -87,7 +87,8 @@ function optionsOf(current: () => Props, width: number): uPlot.Options {
   return {
     width,
     height: HEIGHT,
-    padding: [6, 0, 0, 0],
+    // To the right of the last moment its time has half of its width.
+    padding: [6, 16, 0, 0],
     legend: { show: false },
     cursor: { show: false },
     select: { show: false, left: 0, top: 0, width: 0, height: 0 },

@@ -94,7 +94,7 @@ function lostMembers(from: Live, upstream: Upstream): readonly Problem[] {
   return broken.map((peer) => ({
     id: `${engine} ${name} ${peer.id}`,
     level: 'warn',
-    what: `${peer.server} of ${name} is ${peer.state}`,
+    what: `${peer.server} of ${name} is ${peer.state === 'unavail' ? 'unavailable' : peer.state}`,
     why: memberWhy(from, upstream, peer),
     since: memberSince(from, upstream, peer),
     link,
