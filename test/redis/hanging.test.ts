@@ -1,5 +1,7 @@
 /** A whole node whose Redis hangs, and settings of its pairs that a reload changes. */
 import { writeFileSync } from 'node:fs';
+import { parseArguments } from '../../core/ctl/arguments.js';
+import { COMMANDS } from '../../core/ctl/commands.js';
 import { nodeConf, startNode, type Node, type NodeOptions } from '../control/node.js';
 import type { JsonResponse } from '../harness/client.js';
 import { RedisServer, testRedis } from '../harness/redis.js';
@@ -19,6 +21,12 @@ const options = (port: number, cluster = 'shop', prefix = 'srv'): NodeOptions =>
 
 const codeOf = ({ json }: JsonResponse): unknown => (json as { error?: { code?: string } }).error?.code;
 const textOf = ({ json }: JsonResponse): string => (json as { error?: { text?: string } }).error?.text ?? '';
+
+/** As srvctl shows the nodes. */
+function shown(view: unknown): string {
+  const { command, args } = parseArguments(['cluster'], COMMANDS);
+  return command?.show(view, args).join('\n') ?? '';
+}
 
 async function reload({ srv }: Node, kv: string): Promise<void> {
   const count = (): number => [...srv.log().matchAll(/ reconfigured\n/g)].length;
@@ -51,7 +59,9 @@ testRedis('redis-server that hangs: every call has a clear outcome, and a reload
   server.signal('SIGSTOP');
   t.is((await put('white')).status, 200);
   t.is((await a.web()).body, '[white]');
-  t.like((await a.call('GET', '/cluster')).json, { nodes: [{ name: 'a', pairs: { local: 1 } }] });
+  const view = (await a.call('GET', '/cluster')).json;
+  t.like(view, { nodes: [{ name: 'a', pairs: { local: 1 } }] });
+  t.regex(shown(view), /behind \(1 local\) .*no reply within 1000 ms/);
   server.signal('SIGCONT');
   await waitFor('the merge', async () => /:white\r\n/.test(await stored()));
   t.notRegex(a.srv.log(), /is lost/);

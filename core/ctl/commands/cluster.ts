@@ -9,9 +9,18 @@ const NODES = table([
   { title: 'LAG', text: (row) => (row['lag'] === undefined ? '-' : `${valueText(row['lag'])}s`) },
   { title: 'STATE', text: (row) => `${valueText(row['state'])}${row['stale'] === true ? ' (stale)' : ''}` },
   { title: 'SINCE', field: 'since' },
+  { title: 'PAIRS', text: (row) => pairsText(row['pairs'] as Row | undefined) },
   { title: 'DRIFT', text: (row) => (row['drift'] as readonly string[]).join(',') || '-' },
-  { title: 'REASON', text: (row) => valueText(row['reason'] ?? '-') },
+  { title: 'REASON', text: (row) => valueText(row['reason'] ?? (row['pairs'] as Row | undefined)?.['reason'] ?? '-') },
 ]);
+
+/** State of the key-value pairs of a node: `behind (stale, 3 local)`. */
+function pairsText(pairs: Row | undefined): string {
+  if (pairs === undefined) return '-';
+  const { state, stale, local } = pairs;
+  const more = [...(stale === true ? ['stale'] : []), ...(Number(local) > 0 ? [`${valueText(local)} local`] : [])];
+  return `${valueText(state)}${more.length > 0 ? ` (${more.join(', ')})` : ''}`;
+}
 
 export const CLUSTER: readonly Command[] = [
   {
