@@ -118,25 +118,27 @@ export class PairWrites {
   /** @param make is called in turn, and again when other nodes have written meanwhile. Undefined: nothing changes */
   async change(caller: Caller, make: () => PairEntry | undefined): Promise<void> {
     const { commitLog, disk } = this.options;
-    const decide = (waiting: Caller): Promise<Published> => this.#decide(waiting, make);
-    const published = await (commitLog.isShared ? untilDecided(caller, decide) : decide(caller));
-    await published.inWorkers;
-    // Without Redis this node has to have it as well, after a crash.
-    await disk.unsaved.saved();
+    const work = async (waiting: Caller): Promise<void> => {
+      const { inWorkers } = await this.#decide(waiting, make);
+      await inWorkers;
+      // Without Redis this node has to have it as well, after a crash.
+      await disk.unsaved.saved();
+    };
+    await (commitLog.isShared ? untilDecided(caller, work) : work(caller));
   }
 
-  async #decide({ deadline = Infinity }: Caller, make: () => PairEntry | undefined): Promise<Published> {
+  async #decide(caller: Caller, make: () => PairEntry | undefined): Promise<Published> {
     const { commitLog, memory, isLocal, nodeName } = this.options;
     const node = nodeName();
     let inWorkers: Promise<void> | undefined;
     // In turn, so that workers get the changes in their order; the next write does not wait for them.
     const publish = (change: PairChange): void => {
-      inWorkers = this.options.publish(change, deadline);
+      inWorkers = this.options.publish(change, caller.deadline);
       inWorkers.catch(() => undefined);
     };
     let at = Date.now();
     const append = async (): Promise<void> => {
-      assertInTime(deadline);
+      assertInTime(caller.deadline ?? Infinity);
       // These are merged first.
       if (this.#local.size > 0) throw new LogConflict();
       const entry = make();
