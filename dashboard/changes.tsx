@@ -1,6 +1,6 @@
 /** The history: who changed what, why, and back to before it; and what the files do not have. */
 import { mayChange } from './access.js';
-import { changeLines, Diff } from './diff.js';
+import { changeActor, changeLines, changeTitle, Diff } from './diff.js';
 import { clock, count, duration } from './format.js';
 import { live } from './live.js';
 import { propose, rollback } from './proposal.js';
@@ -24,7 +24,7 @@ export function Changes({ path: [chosen] }: { readonly path: readonly string[] }
         {changes === undefined ? (
           <Missing part="changes" />
         ) : changes.length === 0 ? (
-          <p class="empty">Nothing was changed through the API.</p>
+          <p class="empty">Nothing was changed since the start.</p>
         ) : (
           <ol class="history">
             {changes.map((change) => (
@@ -58,25 +58,24 @@ export function Changes({ path: [chosen] }: { readonly path: readonly string[] }
 }
 
 function ChangeEntry({ change, isOpen }: { readonly change: Change; readonly isOpen: boolean }) {
-  const { version, at, actor, origin, message, node, changes } = change;
+  const { version, at, node, diff } = change;
   const now = useValue(live.now);
   return (
     <li>
       <details open={isOpen}>
         <summary>
           <span class="num muted">{version}</span>
-          <strong>{message === '' ? (changes[0]?.place ?? 'no directive') : message}</strong>
+          <strong>{changeTitle(change)}</strong>
           <span class="muted">
-            {actor}
-            {origin === 'reload' && ', reload'} on {node}
+            {changeActor(change)} on {node}
           </span>
           <time class="since num" dateTime={at}>
             {clock(at, now)}, {duration(now - Date.parse(at))} ago
           </time>
         </summary>
         <div class="inset">
-          <Diff lines={changeLines(changes)} />
-          {mayChange('history') && (
+          <Diff lines={changeLines(change)} />
+          {diff === undefined && mayChange('history') && (
             <button type="button" class="danger" onClick={() => propose(rollback(version - 1, `Back to before version ${version}`))}>
               Back to before this change …
             </button>

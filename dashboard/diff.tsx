@@ -1,3 +1,5 @@
+import type { Change } from './types.js';
+
 /** A difference of configurations: lines with + and -, below the place that they are at. */
 export function Diff({ lines }: { readonly lines: readonly string[] }) {
   if (lines.length === 0) return <p class="empty">No difference.</p>;
@@ -13,11 +15,23 @@ export function Diff({ lines }: { readonly lines: readonly string[] }) {
   );
 }
 
+/** A version of the history in one line: why it was made, or what it is about. */
+export function changeTitle({ message = '', changes, diff, version }: Change): string {
+  if (message !== '') return message;
+  if (diff !== undefined) return 'Reload of the files';
+  return changes?.[0]?.place ?? `version ${version}`;
+}
+
+/** Who made it. */
+export function changeActor({ actor, diff }: Change): string {
+  return actor ?? (diff === undefined ? 'the server' : 'reload');
+}
+
 /** Lines of the changes of one version of the history. */
-export function changeLines(
-  changes: readonly { readonly place: string; readonly before?: string | null; readonly after?: string | null }[],
-): readonly string[] {
-  return changes.flatMap(({ place, before, after }) => [place, ...marked('-', before), ...marked('+', after)]);
+export function changeLines({ changes, diff }: Change): readonly string[] {
+  if (diff !== undefined) return diff;
+  if (changes === null) return ['too long to be kept'];
+  return (changes ?? []).flatMap(({ place, before, after }) => [place, ...marked('-', before), ...marked('+', after)]);
 }
 
 function marked(sign: string, text: string | null | undefined): readonly string[] {

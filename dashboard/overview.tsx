@@ -1,5 +1,5 @@
 /** The first ten seconds of an incident: what is wrong, since when, what was changed last. Then the figures. */
-import { changeLines, Diff } from './diff.js';
+import { changeActor, changeLines, changeTitle, Diff } from './diff.js';
 import { Figures } from './figures.js';
 import { clock, count, duration } from './format.js';
 import { live } from './live.js';
@@ -86,20 +86,20 @@ function LastChanges() {
       {changes === undefined ? (
         <Missing part="changes" />
       ) : changes.length === 0 ? (
-        <p class="empty">Nothing was changed through the API.</p>
+        <p class="empty">Nothing was changed since the start.</p>
       ) : (
         <ul class="changes">
-          {changes.slice(0, RECENT_CHANGES).map(({ version, at, actor, message, changes: parts }) => (
-            <li key={version}>
-              <a href={`#/changes/${version}`}>{message === '' ? (parts[0]?.place ?? `version ${version}`) : message}</a>
+          {changes.slice(0, RECENT_CHANGES).map((change) => (
+            <li key={change.version}>
+              <a href={`#/changes/${change.version}`}>{changeTitle(change)}</a>
               <span class="muted">
-                {actor}
-                {parts.length > 1 && `, ${count(parts.length)} directives`}
+                {changeActor(change)}
+                {(change.changes?.length ?? 0) > 1 && `, ${count(change.changes?.length ?? 0)} directives`}
               </span>
-              <time class="since num" dateTime={at} title={clock(at, now)}>
-                {duration(now - Date.parse(at))} ago
+              <time class="since num" dateTime={change.at} title={clock(change.at, now)}>
+                {duration(now - Date.parse(change.at))} ago
               </time>
-              {version === changes[0]?.version && <Diff lines={cut(changeLines(parts))} />}
+              {change === changes[0] && <Diff lines={cut(changeLines(change))} />}
             </li>
           ))}
         </ul>

@@ -174,14 +174,23 @@ export interface SlowRequests {
   readonly requests: readonly SlowRequest[];
 }
 
+/** A version of the configuration: of a call, or of a reload, which has no actor and a difference of the files. */
 export interface Change {
   readonly version: number;
   readonly at: string;
   readonly node: string;
   readonly origin: string;
-  readonly actor: string;
-  readonly message: string;
-  readonly changes: readonly { readonly place: string; readonly before?: string | null; readonly after?: string | null }[];
+  readonly actor?: string;
+  readonly message?: string;
+  /** Null: they were too long to be kept. */
+  readonly changes?: readonly ChangedPlace[] | null;
+  readonly diff?: readonly string[];
+}
+
+export interface ChangedPlace {
+  readonly place: string;
+  readonly before?: string | null;
+  readonly after?: string | null;
 }
 
 export interface ServerEvent {

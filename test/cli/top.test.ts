@@ -127,7 +127,11 @@ test('top names slow members, failing servers with the source, full zones, and t
       stream: [],
       nodes: [{ name: 'b', state: 'diverged', lag: 3.2 }],
       certificates: [],
-      changes: [{ at, actor: 'deploy', message: 'more weight', changes: [] }],
+      changes: [
+        { at, actor: 'deploy', message: 'more weight', changes: [] },
+        { at, diff: ['http', '- keepalive_timeout 10s;'] },
+        { at, actor: 'bulk', changes: null },
+      ],
       missing: [],
     },
     { columns: 200, rows: 50, sort: 'name', color: false },
@@ -141,6 +145,8 @@ test('top names slow members, failing servers with the source, full zones, and t
   t.is(from('is full'), '! limit zone clients is full: 990 keys, 7 dropped for new ones');
   t.is(from('node b'), 'x node b is diverged: it lacks changes of the last 3 s');
   t.is(from('deploy'), `${at}  deploy  more weight`);
+  t.is(from('reload'), `${at}  reload  http`);
+  t.is(from('bulk'), `${at}  bulk  no directive`);
   t.true(lines.findIndex((line) => line.startsWith('x ')) < lines.findIndex((line) => line.startsWith('! ')));
 });
 

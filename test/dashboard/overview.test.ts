@@ -1,10 +1,12 @@
 /** The page of the control plane in a real browser: token, figures, hostile names; and its files. */
 import type { TestFn } from 'ava';
 import test from 'ava';
+import { writeFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { get, json } from '../harness/client.js';
 import { testWith } from '../harness/programs.js';
 import { shared } from '../harness/scope.js';
+import { waitFor } from '../harness/wait.js';
 import { HOSTILE, openPage, shows, startDashboard } from './dashboard-node.js';
 
 const browserTest = testWith('chromium') as TestFn;
@@ -119,3 +121,17 @@ browserTest(
     t.deepEqual(page.errors, []);
   },
 );
+
+browserTest('chromium: a reload of the files is among the changes, with its difference', async (t) => {
+  const { node } = await setup();
+  writeFileSync(node.srv.path('conf/srv.conf'), node.srv.read('conf/srv.conf').replace(/http\s*\{/, '$& keepalive_requests 987;'));
+  node.srv.signal('SIGHUP');
+  await waitFor('the reload', async () => (await node.call('GET', '/history?limit=1')).body.includes('987'));
+  const page = await openPage(await setup(), 'open');
+  await page.until(shows('Reload of the files'));
+  await page.until(shows('keepalive_requests 987'));
+  await page.value("location.hash = '#/changes'");
+  await page.until("document.querySelector('.history') !== null");
+  t.regex(String(await page.text()), /Reload of the files/);
+  t.deepEqual(page.errors, []);
+});

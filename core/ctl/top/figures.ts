@@ -79,9 +79,13 @@ interface Certificate {
 
 export interface TopChange {
   readonly at: string;
-  readonly actor: string;
-  readonly message: string;
-  readonly changes: readonly { readonly place: string }[];
+  /** Absent: a reload. */
+  readonly actor?: string;
+  readonly message?: string;
+  /** Null: they were too long to be kept. */
+  readonly changes?: readonly { readonly place: string }[] | null;
+  /** Of a reload. */
+  readonly diff?: readonly string[];
 }
 
 export interface TopFigures {

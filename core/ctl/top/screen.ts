@@ -108,10 +108,10 @@ function changeLines({ changes }: TopFigures): readonly Line[] {
   return [
     ['plain', ''],
     ['title', 'CHANGED LAST'],
-    ...changes.map(({ at, actor, message, changes: parts }): Line => [
-      'plain',
-      `${at}  ${actor}  ${message === '' ? (parts[0]?.place ?? 'no directive') : message}`,
-    ]),
+    ...changes.map(({ at, actor = 'reload', message = '', changes: parts, diff }): Line => {
+      const about = message === '' ? (parts?.[0]?.place ?? diff?.[0] ?? 'no directive') : message;
+      return ['plain', `${at}  ${actor}  ${about.trim()}`];
+    }),
   ];
 }
 
