@@ -132,15 +132,19 @@ export class Exporter {
     if (this.#thread === thread) this.#thread = undefined;
   }
 
+  #settled({ signal, count }: { readonly signal: Signal; readonly count: number }): void {
+    this.#underWay[signal] = Math.max(0, this.#underWay[signal] - count);
+  }
+
   #receive(message: FromExporter): void {
     switch (message.kind) {
       case 'exported':
-        this.#underWay[message.signal] -= message.count;
+        this.#settled(message);
         this.lastExport = Date.now();
         this.counters[message.signal].exported.add(message.count);
         break;
       case 'dropped':
-        this.#underWay[message.signal] -= message.count;
+        this.#settled(message);
         this.counters[message.signal].dropped[message.reason].add(message.count);
         break;
       case 'failure':

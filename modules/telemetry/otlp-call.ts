@@ -65,7 +65,11 @@ export class OtlpCalls {
       call.once('error', reject);
       call.end(body);
     });
-    return { ...headOf(response), body: await bodyOf(response) };
+    const head = headOf(response);
+    if (head.status >= 200 && head.status <= 299) return { ...head, body: await bodyOf(response) };
+    // The status says it all: a page of an error may be long.
+    response.destroy();
+    return { ...head, body: Buffer.alloc(0) };
   }
 
   close(): void {

@@ -25,6 +25,8 @@ export class SignalExporter<R> {
   /** No call before (epoch milliseconds). */
   #pausedUntil = 0;
   #onEmpty: (() => void) | undefined;
+  /** Nothing is sent again, or later. */
+  #isFinishing = false;
 
   /** @param url of the signal @param waits notified of the number of records that wait */
   constructor(
@@ -61,6 +63,8 @@ export class SignalExporter<R> {
 
   /** Sends everything, each batch once, without pauses; then ends. */
   async finish(): Promise<void> {
+    if (this.#isFinishing) return;
+    this.#isFinishing = true;
     clearTimeout(this.#timer);
     if (this.#isCalling) await new Promise<void>((resolve) => (this.#onEmpty = resolve));
     while (this.#count > 0 && Date.now() >= this.#pausedUntil) {
@@ -69,13 +73,16 @@ export class SignalExporter<R> {
       // A batch that could not be sent is still there: no further one will be accepted.
       if (this.#batch !== undefined || this.#waiting.length === length) break;
     }
-    this.#drop('failed', this.#count);
+    const left = this.#count;
+    this.#waiting.length = 0;
+    this.#batch = undefined;
+    this.#drop('failed', left);
     this.#calls.close();
   }
 
   #schedule(): void {
     this.waits(this.#count);
-    if (this.#isCalling || this.#count === 0 || this.#onEmpty !== undefined) return;
+    if (this.#isCalling || this.#isFinishing || this.#count === 0) return;
     const isFull = this.#waiting.length >= this.settings.batchSize && this.#batch === undefined;
     const pause = Math.max(this.#pausedUntil - Date.now(), isFull || this.#batch !== undefined ? 0 : this.settings.interval);
     // A timer that is set for the interval stays; a full batch is sent at once.

@@ -106,7 +106,10 @@ test('other statuses are final: the batch is dropped, and the next one is sent',
   const collector = await startCollector(t);
   for (const code of [400, 401, 413, 500, 302]) {
     const before = collector.requests.length;
-    replyOnce(collector, status(code, { Location: '/elsewhere' }));
+    replyOnce(
+      collector,
+      (response) => void response.writeHead(code, { Location: '/elsewhere' }).end('a long page of an error '.repeat(9000)),
+    );
     const tested = new Tested(t, collector.port);
     tested.exporter.add(spans(4));
     await tested.done(4);
@@ -156,8 +159,11 @@ test('without a collector memory is bounded, and the end of the server waits for
   t.is(tested.dropped.queue_full, 100 - SETTINGS.limit);
   await waitFor('a failure', () => tested.failures.length > 0);
   t.regex(tested.failures[0] ?? '', /ECONNREFUSED/);
-  await tested.exporter.finish();
+  await Promise.all([tested.exporter.finish(), tested.exporter.finish()]);
   t.is(tested.dropped.failed, SETTINGS.limit);
+  // Longer than the pause before another call would be.
+  await new Promise((done) => setTimeout(done, 1500));
+  t.is(tested.dropped.failed, SETTINGS.limit, 'they count once');
 });
 
 test('a collector that hangs, or sends without end, costs its time limit', async (t) => {
