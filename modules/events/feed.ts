@@ -32,10 +32,6 @@ export class EventFeed {
     private readonly tasks: Tasks,
   ) {}
 
-  get readers(): number {
-    return this.#readers;
-  }
-
   /** Position of the event to come. */
   get end(): number {
     return this.#first + this.#events.length;

@@ -1,5 +1,5 @@
 import { time } from '../../core/contract/args.js';
-import { ApiError, DATA_PLANE_ERRORS, route, type Call, type Reply } from '../../core/contract/control.js';
+import { DATA_PLANE_ERRORS, route, type Call, type Reply } from '../../core/contract/control.js';
 import type { Scope } from '../../core/contract/http.js';
 import { controlModule, type HttpModule } from '../../core/contract/manifest.js';
 import { Type } from '../../core/contract/schema.js';
@@ -7,6 +7,7 @@ import { DataPlane } from '../../core/contract/data-plane.js';
 import { ServerInfo } from '../../core/contract/server-info.js';
 import { Tasks } from '../../core/contract/tasks.js';
 import { directive } from '../../core/contract/spec.js';
+import { StreamPlaces } from '../../core/toolkit/stream-places.js';
 import { EventFeed } from './feed.js';
 import { EventStream } from './stream.js';
 
@@ -50,6 +51,7 @@ const read = {
 export class EventsApi implements HttpModule {
   readonly #feed: EventFeed;
   #keepAlive = NEVER;
+  readonly #places = new StreamPlaces(MOST_STREAMS, 'the events');
   /** Aborted by another configuration: clients come back, and are asked who they are. */
   #configuration = new AbortController();
 
@@ -78,8 +80,11 @@ export class EventsApi implements HttpModule {
 
   @route('GET', '', read)
   async read({ query, lastEventId, ...call }: Call<typeof read>): Promise<Reply> {
-    if (this.#feed.readers >= MOST_STREAMS) throw new ApiError(503, 'TooManyStreams', `${MOST_STREAMS} clients follow the events already`);
-    await this.#feed.update(call);
+    const place = this.#places.take();
+    await this.#feed.update(call).catch((error: unknown) => {
+      place.free();
+      throw error;
+    });
     const stream = new EventStream(this.#feed, {
       after: lastEventId ?? query.last_event_id,
       wants: typeFilter(query.types),
@@ -87,7 +92,7 @@ export class EventsApi implements HttpModule {
       leaving: AbortSignal.any([this.info.leaving, this.#configuration.signal]),
     });
     // For an nginx in front of it, which would hold the events back otherwise.
-    return { status: 200, type: 'text/event-stream', stream, headers: { 'X-Accel-Buffering': 'no' } };
+    return { status: 200, type: 'text/event-stream', stream: place.hold(stream), headers: { 'X-Accel-Buffering': 'no' } };
   }
 }
 

@@ -6,6 +6,7 @@ import { Type } from '../../core/contract/schema.js';
 import { ServerInfo } from '../../core/contract/server-info.js';
 import { ArgError } from '../../core/contract/spec.js';
 import { Tasks } from '../../core/contract/tasks.js';
+import { StreamPlaces } from '../../core/toolkit/stream-places.js';
 import { LogFeed } from './feed.js';
 import { parseFilter, type EntryFilter } from './filter.js';
 import { LogStream } from './stream.js';
@@ -34,6 +35,7 @@ const read = {
 @controlModule({ name: 'srv_http_live_log_api_module', api: '1.2', key: 'logs', dataModule: 'srv_http_live_log_module' })
 export class LiveLogApi implements HttpModule {
   readonly #feed: LogFeed;
+  readonly #places = new StreamPlaces(MOST_STREAMS, 'the logs');
   /** Aborted by another configuration: clients come back, and are asked who they are. */
   #configuration = new AbortController();
 
@@ -58,12 +60,15 @@ export class LiveLogApi implements HttpModule {
   async read({ query, ...call }: Call<typeof read>): Promise<Reply> {
     const { filter = '' } = query;
     const wants = filterOf(filter);
-    if (this.#feed.readers >= MOST_STREAMS) throw new ApiError(503, 'TooManyStreams', `${MOST_STREAMS} clients follow the logs already`);
-    await this.#feed.check(call);
+    const place = this.#places.take();
+    await this.#feed.check(call).catch((error: unknown) => {
+      place.free();
+      throw error;
+    });
     const leaving = AbortSignal.any([this.info.leaving, this.#configuration.signal]);
     // For an nginx in front of it, which would hold the lines back otherwise.
     const headers = { 'X-Accel-Buffering': 'no' };
-    return { status: 200, type: 'text/event-stream', stream: new LogStream(this.#feed, { filter, wants, leaving }), headers };
+    return { status: 200, type: 'text/event-stream', stream: place.hold(new LogStream(this.#feed, { filter, wants, leaving })), headers };
   }
 }
 

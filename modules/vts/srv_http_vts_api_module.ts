@@ -5,6 +5,7 @@ import type { Scope } from '../../core/contract/http.js';
 import { controlModule, type HttpModule } from '../../core/contract/manifest.js';
 import { Type } from '../../core/contract/schema.js';
 import { ServerInfo } from '../../core/contract/server-info.js';
+import { StreamPlaces } from '../../core/toolkit/stream-places.js';
 import { FormatJson, type FormatCache, type FormatMember } from './format-json.js';
 import type { HistoryPoint } from './history.js';
 import { jsonOf } from './json-text.js';
@@ -12,13 +13,13 @@ import type { MainView } from './main-view.js';
 import type { Page, PageCall, Selection } from './pages.js';
 import { RecentTimes, type SentTimes } from './recent-times.js';
 import { SECTIONS } from './sections.js';
-import { StatisticsStreams } from './statistics-stream.js';
+import { statisticsStream } from './statistics-stream.js';
 
 /** How often a call that waits looks for changes. Rates are measured each second. Milliseconds. */
 const POLL = 250;
 
 const selection = {
-  group: Type.Optional(Type.Union(Object.keys(SECTIONS).map((section) => Type.Literal(section)))),
+  group: Type.Optional(Type.Enum(Object.keys(SECTIONS))),
   name: Type.Optional(Type.String({ maxLength: 1000, description: 'Name of a server, location, upstream or group.' })),
 };
 
@@ -102,7 +103,7 @@ const RECENT = 10;
 /** Statistics by API: `/v1/vts`. */
 @controlModule({ name: 'srv_http_vts_api_module', api: '1.2', key: 'vts', dataModule: 'srv_http_vts_module' })
 export class StatisticsApi implements HttpModule {
-  readonly #streams = new StatisticsStreams();
+  readonly #places = new StreamPlaces(MOST_STREAMS, 'the statistics');
   /** Aborted by another configuration: clients come back, and are asked who they are. */
   #configuration = new AbortController();
 
@@ -131,15 +132,22 @@ export class StatisticsApi implements HttpModule {
 
   @route('GET', '/stream', stream)
   async follow(call: Call<typeof stream>): Promise<Reply> {
-    if (this.#streams.readers >= MOST_STREAMS)
-      throw new ApiError(503, 'TooManyStreams', `${MOST_STREAMS} clients follow the statistics already`);
+    const place = this.#places.take();
     // Whatever is wrong with the data plane is the response.
-    await this.dataPlane.call<MainView>('vts.main', {}, call);
+    await this.dataPlane.call<MainView>('vts.main', {}, call).catch((error: unknown) => {
+      place.free();
+      throw error;
+    });
     const times = new RecentTimes(RECENT);
     const leaving = AbortSignal.any([this.info.leaving, this.#configuration.signal]);
     // For an nginx in front of it, which would hold the events back otherwise.
     const headers = { 'X-Accel-Buffering': 'no' };
-    return { status: 200, type: 'text/event-stream', stream: this.#streams.follow(() => this.#frame(call.query, times), leaving), headers };
+    return {
+      status: 200,
+      type: 'text/event-stream',
+      stream: place.hold(statisticsStream(() => this.#frame(call.query, times), leaving)),
+      headers,
+    };
   }
 
   @route('GET', '/history', history)
