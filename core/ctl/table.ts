@@ -38,12 +38,10 @@ export function valueText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** One line of text without control characters. */
+/** One line of text without control characters, and without the ones of Unicode that end lines or turn the direction of what follows. */
 export function printable(text: string): string {
-  return text.replace(/[\x00-\x1f\x7f-\x9f]/g, (character) =>
-    JSON.stringify(character)
-      .slice(1, -1)
-      .replace(/[\x7f-\x9f]/g, '\ufffd'),
+  return text.replace(/[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, (character) =>
+    character < ' ' ? JSON.stringify(character).slice(1, -1) : '\ufffd',
   );
 }
 

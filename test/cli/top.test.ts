@@ -152,7 +152,7 @@ test('top names slow members, failing servers with the source, full zones, and t
 
 test('a name with control characters does nothing to the terminal', (t) => {
   const peer = {
-    server: '\x1b[2J',
+    server: '\x1b[2J\u202e',
     state: 'unhealthy',
     weight: 1,
     active: 0,
@@ -161,9 +161,24 @@ test('a name with control characters does nothing to the terminal', (t) => {
     health_checks: { last_error: '\x07bell' },
   };
   const lines = screenLines(
-    { statistics: undefined, http: [{ name: 'a\nb', peers: [peer] }], stream: [], nodes: [], certificates: [], changes: [], missing: [] },
+    {
+      statistics: undefined,
+      http: [
+        { name: 'a\nb', peers: [peer] },
+        { name: 'x'.repeat(9000), peers: [] },
+      ],
+      stream: [],
+      nodes: [],
+      certificates: [],
+      changes: [],
+      missing: [],
+    },
     { columns: 200, rows: 50, sort: 'name', color: false, problem: '\x9b31m' },
   );
   t.true(lines.some((line) => line.includes('bell')));
-  t.true(lines.every((line) => !/[\x00-\x1f\x7f-\x9f]/.test(line)));
+  t.true(lines.every((line) => !/[\x00-\x1f\x7f-\x9f\u202e]/.test(line)));
+  t.true(
+    lines.some((line) => line.includes('0 of 0')),
+    'a long name leaves room for figures',
+  );
 });

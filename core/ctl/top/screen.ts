@@ -24,6 +24,8 @@ const COLORS: Readonly<Record<LineStyle, string>> = { bad: '\x1b[31m', warn: '\x
 const END = '\x1b[0m';
 /** Lines of problems, and of upstreams, on a screen of limited height. */
 const LISTED = 10;
+/** Characters of the name of a server or an upstream. */
+const LONGEST_NAME = 40;
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
 
 const UPSTREAM_TABLE = table([
@@ -133,7 +135,7 @@ function upstreamRow({ name, peers }: TopUpstream, kind: string): Row & { name: 
   const usable = peers.filter(isUsable).length;
   const sum = (of: (peer: TopUpstream['peers'][number]) => number): number => peers.reduce((total, peer) => total + of(peer), 0);
   return {
-    name: name + kind,
+    name: cut(name) + kind,
     usable: `${usable} of ${peers.length}`,
     active: sum(({ active }) => active),
     requests: sum(({ requests, connections }) => requests ?? connections ?? 0),
@@ -149,7 +151,7 @@ function serverLines({ statistics }: TopFigures, sort: TopSort): readonly Line[]
   const key = ([, row]: readonly [string, TopServer]): number => (sort === 'p99' ? row.times.p99 : rateOf(row, sort));
   const sorted = rows.toSorted((one, other) => (sort === 'name' ? 0 : key(other) - key(one)) || (one[0] < other[0] ? -1 : 1));
   const shown = sorted.map(([name, row]) => ({
-    name,
+    name: cut(name),
     requests: number(rateOf(row, 'requests')),
     errors: number(rateOf(row, 'errors')),
     sent: size(rateOf(row, 'sent')),
@@ -160,6 +162,11 @@ function serverLines({ statistics }: TopFigures, sort: TopSort): readonly Line[]
   const [head = '', ...lines] = SERVER_TABLE(shown);
   const styleOf = (index: number): LineStyle => (rateOf(sorted[index]![1], 'errors') > 0 ? 'warn' : 'plain');
   return [['title', head], ...lines.map((line, index): Line => [styleOf(index), line])];
+}
+
+/** So that the figures beside it stay on the screen. */
+function cut(name: string): string {
+  return name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME - 1)}…` : name;
 }
 
 function number(value: number): string {
