@@ -97,7 +97,7 @@ function* requestFamilies(group: Group, rows: readonly NamedRow[], exemplars: Pi
   yield one('received', 'Bytes of requests', Http.Received, 'bytes');
   yield one('sent', 'Bytes of responses', Http.Sent, 'bytes');
   yield one('discarded', 'Requests that ended without a response', Http.Discarded);
-  yield one('aborted', 'Requests whose client left early', Http.Aborted);
+  yield one('aborted', 'Requests whose client left before the response began (499)', Http.Aborted);
   yield one('retries', 'Attempts after the first one at members, for requests', Http.Retries);
   yield one('upgrades', 'Upgraded connections', Http.Upgrades);
   if (prefix === 'srv_http') {
