@@ -3,7 +3,7 @@ import { ApiError } from '../contract/control.js';
 /** Milliseconds in which a stream has to begin: its client may have left before. */
 const BEGINS_WITHIN = 10_000;
 
-/** Places for clients that follow something through the API, each with a stream. Also those that come at the same moment are no more. */
+/** Places for clients that follow something through the API, each with a stream. Clients that come at the same moment are no more, either. */
 export class StreamPlaces {
   #taken = 0;
 
@@ -21,7 +21,7 @@ export class StreamPlaces {
   }
 }
 
-/** A place of {@link StreamPlaces}, until it is given back, or its stream has ended. */
+/** A place of {@link StreamPlaces}, until it is freed, or its stream has ended. */
 export class StreamPlace {
   #isFree = false;
   readonly #timer: NodeJS.Timeout;
@@ -37,7 +37,7 @@ export class StreamPlace {
     this.left();
   }
 
-  /** The stream, whose end gives the place back. */
+  /** The stream, whose end frees the place. */
   hold<T>(stream: AsyncIterable<T>): AsyncIterableIterator<T, undefined> {
     const steps = stream[Symbol.asyncIterator]();
     const ended = (): IteratorResult<T, undefined> => {

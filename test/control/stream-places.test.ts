@@ -12,7 +12,7 @@ async function* failing(): AsyncGenerator<number> {
   throw new Error('broken');
 }
 
-test('as many places as there are, given back by the end of a stream, its client or a failure', async (t) => {
+test('as many places as there are; the end of a stream, its client and a failure free them', async (t) => {
   const places = new StreamPlaces(2, 'the tests');
   const isFull = (): void =>
     void t.like(
