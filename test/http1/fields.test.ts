@@ -75,6 +75,11 @@ test('fields that Connection names do not go on, in whatever order they stand', 
 });
 
 test('Connection cannot take out what routes or frames the message', (t) => {
+  const proxies = ['X-Forwarded-For: 1', 'Forwarded: for=1', 'X-Real-IP: 1', 'Authorization: x'];
+  t.deepEqual(kept(nothing, 'Connection: x-forwarded-for, forwarded, x-real-ip, authorization', ...proxies), [
+    'Host: a.example',
+    ...proxies,
+  ]);
   t.deepEqual(kept(nothing, 'Connection: host, content-length', 'Content-Length: 5'), ['Host: a.example', 'Content-Length: 5']);
 });
 

@@ -108,13 +108,21 @@ function keptOneByOne(text: string, head: MessageHead, filter: FieldFilter): str
 }
 
 /**
- * True if Connection names the field. Host and Content-Length are never removed by it: without them the next hop would route or frame the
+ * Fields for all recipients, which Connection must not name (RFC 9110, 7.6.1): a client could take away what a proxy before this one says of it,
+ * and so pass for that proxy.
+ */
+const END_TO_END = /^(?:authorization|cookie|forwarded|via|x-forwarded-.*|x-real-ip|x-client-ip|true-client-ip|cf-connecting-ip)$/;
+
+/**
+ * True if Connection names the field. Host and Content-Length are never removed by it either: without them the next hop would route or frame the
  * message differently.
  */
 function isNominated(text: string, head: MessageHead, index: number): boolean {
   const kind = head.kinds[index] as number;
   if (kind === FieldKind.Host || kind === FieldKind.ContentLength) return false;
-  const name = nameBytes(fieldName(text, head.fields, index).toLowerCase());
+  const lowerName = fieldName(text, head.fields, index).toLowerCase();
+  if (END_TO_END.test(lowerName)) return false;
+  const name = nameBytes(lowerName);
   for (let i = 0; i < head.optionCount; i++) {
     if (rangeIs(head.bytes, head.options[2 * i] as number, head.options[2 * i + 1] as number, name)) return true;
   }
