@@ -7,6 +7,7 @@ import { check } from '../harness/check.js';
 import { http2Backend } from '../harness/http2-backend.js';
 import type { Scope } from '../harness/scope.js';
 import { startSrv } from '../harness/srv.js';
+import { waitFor } from '../harness/wait.js';
 
 const asIs = (bytes: Buffer): Buffer => bytes;
 const SERVICE = {
@@ -109,10 +110,10 @@ test('servers of gRPC are up while they say SERVING, or respond with the status 
     unhealthy('failing', 'checking status code'),
     unhealthy('http1', 'reading response header'),
   ]);
+  await waitFor('checks of all services', () => plain.asked.size === 3 && secure.asked.has(''));
   const before = srv.log();
   for (const name of ['plain', 'service', 'status', 'secure']) t.false(before.includes(`in upstream "${name}"`), name);
   t.deepEqual([...plain.asked].toSorted(), ['', 'shop.Cart', 'unknown']);
-  t.true(secure.asked.has(''));
   plain.response = NOT_SERVING;
   await unhealthy('plain', 'checking gRPC response');
   plain.response = SERVING;
