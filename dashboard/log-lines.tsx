@@ -17,6 +17,8 @@ export interface Lines {
   /** The newest first. */
   readonly entries: readonly Entry[];
   readonly error: string;
+  /** The lines of all filters come. */
+  readonly isOpen: boolean;
   readonly clear: () => void;
 }
 
@@ -31,6 +33,7 @@ const TOO_MANY = 429;
 export function useLog(filters: readonly string[], kept: number, isPaused = false): Lines {
   const [entries, setEntries] = useState<readonly Entry[]>([]);
   const [error, setError] = useState('');
+  const [isOpen, setOpen] = useState(false);
   const number = useRef(0);
   const wanted = filters.join('\n');
   useEffect(() => {
@@ -44,17 +47,22 @@ export function useLog(filters: readonly string[], kept: number, isPaused = fals
       setEntries((before) => [...fresh, ...before].slice(0, kept));
     }, TOGETHER);
     setError('');
+    setOpen(false);
+    const tell = (failure: string): void => {
+      setError(failure);
+      setOpen(failure === '');
+    };
     const add = (data: string): void => {
       waiting.push({ ...(JSON.parse(data) as Entry), number: ++number.current });
       if (waiting.length > kept) waiting = waiting.slice(-kept);
     };
-    for (const filter of wanted.split('\n')) void followLog(filter, stop.signal, add, setError);
+    for (const filter of wanted.split('\n')) void followLog(filter, stop.signal, add, tell);
     return () => {
       stop.abort();
       clearInterval(timer);
     };
   }, [wanted, kept, isPaused]);
-  return { entries, error, clear: () => setEntries([]) };
+  return { entries, error, isOpen, clear: () => setEntries([]) };
 }
 
 /** Follows the lines of a filter, again when the stream has ended. */

@@ -9,7 +9,7 @@ export function LiveLog() {
   const [text, setText] = useState('');
   const [filter, setFilter] = useState('');
   const [isPaused, setPaused] = useState(false);
-  const { entries, error, clear } = useLog([filter], KEPT, isPaused);
+  const { entries, error, isOpen, clear } = useLog([filter], KEPT, isPaused);
   const choose = (wanted: string): void => {
     setText(wanted);
     setFilter(wanted);
@@ -45,7 +45,7 @@ export function LiveLog() {
         </div>
       </header>
       {error !== '' && <p class="empty">Not available: {error}</p>}
-      {error === '' && entries.length === 0 && <p class="empty">Waiting for the first line …</p>}
+      {error === '' && entries.length === 0 && <p class="empty">{isOpen ? 'Waiting for the first line …' : 'Connecting …'}</p>}
       <LogLines entries={entries} label="Lines of the log, the newest first" />
     </section>
   );
