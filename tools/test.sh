@@ -142,7 +142,7 @@ count() { cat "$logs"/batch.* | grep -cE "$1"; }
 
 # Runs the files that had failures once more, alone. What passes now met a busy machine, or a fault that shows itself one time in many:
 # it is named at the end, and its cause wants to be found. A few of these alone do not fail the run.
-most_unsteady=3
+most_unsteady=5
 unsteady=0
 second_run() {
   local failures file status=0
