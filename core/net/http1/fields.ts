@@ -119,7 +119,7 @@ const END_TO_END = /^(?:authorization|cookie|forwarded|via|x-forwarded-.*|x-real
  */
 function isNominated(text: string, head: MessageHead, index: number): boolean {
   const kind = head.kinds[index] as number;
-  if (kind === FieldKind.Host || kind === FieldKind.ContentLength) return false;
+  if (head.optionCount === 0 || kind === FieldKind.Host || kind === FieldKind.ContentLength) return false;
   const lowerName = fieldName(text, head.fields, index).toLowerCase();
   if (END_TO_END.test(lowerName)) return false;
   const name = nameBytes(lowerName);
@@ -148,4 +148,6 @@ export function dropNominated(head: MessageHead): void {
   }
   head.gaps ||= kept < count;
   head.count = kept;
+  // What is sent on need not be compared with them once more.
+  head.optionCount = 0;
 }
