@@ -13,6 +13,18 @@ export class StreamPlaces {
     private readonly what: string,
   ) {}
 
+  /** A place for a stream that begins after a check, which frees it when it fails. @throws ApiError 503 `TooManyStreams`, and what the check throws */
+  async takeAfter(check: () => Promise<unknown>): Promise<StreamPlace> {
+    const place = this.take();
+    try {
+      await check();
+      return place;
+    } catch (error) {
+      place.free();
+      throw error;
+    }
+  }
+
   /** To be called before anything is waited for. @throws ApiError 503 `TooManyStreams` */
   take(): StreamPlace {
     if (this.#taken >= this.most) throw new ApiError(503, 'TooManyStreams', `${this.most} clients follow ${this.what} already`);

@@ -80,11 +80,7 @@ export class EventsApi implements HttpModule {
 
   @route('GET', '', read)
   async read({ query, lastEventId, ...call }: Call<typeof read>): Promise<Reply> {
-    const place = this.#places.take();
-    await this.#feed.update(call).catch((error: unknown) => {
-      place.free();
-      throw error;
-    });
+    const place = await this.#places.takeAfter(() => this.#feed.update(call));
     const stream = new EventStream(this.#feed, {
       after: lastEventId ?? query.last_event_id,
       wants: typeFilter(query.types),

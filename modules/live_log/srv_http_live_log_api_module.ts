@@ -60,11 +60,7 @@ export class LiveLogApi implements HttpModule {
   async read({ query, ...call }: Call<typeof read>): Promise<Reply> {
     const { filter = '' } = query;
     const wants = filterOf(filter);
-    const place = this.#places.take();
-    await this.#feed.check(call).catch((error: unknown) => {
-      place.free();
-      throw error;
-    });
+    const place = await this.#places.takeAfter(() => this.#feed.check(call));
     const leaving = AbortSignal.any([this.info.leaving, this.#configuration.signal]);
     // For an nginx in front of it, which would hold the lines back otherwise.
     const headers = { 'X-Accel-Buffering': 'no' };

@@ -132,12 +132,8 @@ export class StatisticsApi implements HttpModule {
 
   @route('GET', '/stream', stream)
   async follow(call: Call<typeof stream>): Promise<Reply> {
-    const place = this.#places.take();
     // Whatever is wrong with the data plane is the response.
-    await this.dataPlane.call<MainView>('vts.main', {}, call).catch((error: unknown) => {
-      place.free();
-      throw error;
-    });
+    const place = await this.#places.takeAfter(() => this.dataPlane.call<MainView>('vts.main', {}, call));
     const times = new RecentTimes(RECENT);
     const leaving = AbortSignal.any([this.info.leaving, this.#configuration.signal]);
     // For an nginx in front of it, which would hold the events back otherwise.
