@@ -148,6 +148,6 @@ export function dropNominated(head: MessageHead): void {
   }
   head.gaps ||= kept < count;
   head.count = kept;
-  // What is sent on need not be compared with them once more.
+  // Fields that are passed on need no second comparison.
   head.optionCount = 0;
 }
