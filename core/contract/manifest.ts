@@ -14,6 +14,7 @@ import type { Setting } from './setting.js';
 import type { ArgContext, Directives } from './spec.js';
 import type { StreamHandlers, StreamPhase, StreamScope, StreamSession, StreamVariable, StreamVariablePrefix } from './stream.js';
 import type { Getter } from './template.js';
+import type { StapledStatus, TlsCommand } from './tls-library.js';
 import type { Directive } from './tree.js';
 
 /** The version of this contract. A module with another one, or with a later minor, is rejected by name. */
@@ -160,6 +161,10 @@ export interface TlsSettings extends SecureContextOptions {
   readonly awaitsCertificate?: boolean;
   /** Further keys in the form of `ticketKeys`, for tickets that were encrypted with them; clients get new ones then. */
   readonly formerTicketKeys?: readonly Buffer[];
+  /** Statuses that clients get along with the certificates, in their order; only the event method `epoll` has them. */
+  readonly statuses?: readonly (StapledStatus | undefined)[];
+  /** Further settings, as commands of OpenSSL. The sockets of Node.js have only some of them. */
+  readonly commands?: readonly TlsCommand[];
   /** Clients that resume a session of TLS 1.3 may send early data; only the event method `epoll` has it. */
   readonly earlyData?: boolean;
 }

@@ -1,5 +1,6 @@
 import type { SecureContextOptions } from 'node:tls';
 import type { CertificateChooser, KeyLog } from './manifest.js';
+import type { TlsCommand } from './tls-library.js';
 
 /** How TLS is spoken with the members of an upstream. Settings that say the same share connections and sessions. */
 export interface UpstreamTls {
@@ -14,6 +15,8 @@ export interface UpstreamTls {
   /** Most certificates between that of the member and a trusted one. */
   readonly verifyDepth: number;
   readonly reusesSessions: boolean;
+  /** Further settings, as commands of OpenSSL. */
+  readonly commands?: readonly TlsCommand[];
   /** Gets the secrets of each connection. */
   readonly keyLog?: KeyLog;
   /** Offered by ALPN. Default: HTTP/1.1. */

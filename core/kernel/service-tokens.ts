@@ -24,6 +24,7 @@ import { Storage } from '../contract/storage.js';
 import { SessionRelays } from '../contract/stream-relays.js';
 import { StreamServers, StreamUpstreams } from '../contract/stream-servers.js';
 import { Tasks } from '../contract/tasks.js';
+import { TlsLibrary } from '../contract/tls-library.js';
 import { Transactions } from '../contract/transactions.js';
 import { Tunnels } from '../contract/tunnel.js';
 import { Upstreams } from '../contract/upstreams.js';
@@ -62,6 +63,7 @@ export const SERVICE_TOKENS: ReadonlySet<unknown> = new Set<unknown>([
   StreamServers,
   StreamUpstreams,
   Tasks,
+  TlsLibrary,
   Transactions,
   Tunnels,
   Upstreams,

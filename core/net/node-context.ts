@@ -2,6 +2,7 @@ import type { SecureContext } from 'node:tls';
 import { nodeTls } from './node-tls.js';
 import { contextWithSilentAuthorities } from './silent-authorities.js';
 import { useTicketKeys } from './ticket-keys.js';
+import { commanded } from '../toolkit/tls/conf-commands.js';
 import type { TlsContext, TlsContextOptions } from './transport/tls.js';
 
 /** Settings whose object of Node.js is made when it is first needed. */
@@ -15,7 +16,8 @@ export class NodeContext implements TlsContext {
   }
 }
 
-function contextOf({ trusted = [], formerTicketKeys = [], ...options }: TlsContextOptions): SecureContext {
+function contextOf({ trusted = [], formerTicketKeys = [], commands = [], ...settings }: TlsContextOptions): SecureContext {
+  const options = commands.length === 0 ? settings : { ...settings, ...commanded(settings, commands) };
   const context = trusted.length > 0 ? contextWithSilentAuthorities(options, trusted) : nodeTls().createSecureContext(options);
   if (options.ticketKeys !== undefined && formerTicketKeys.length > 0) useTicketKeys(context, [options.ticketKeys, ...formerTicketKeys]);
   return context;

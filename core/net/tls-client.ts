@@ -34,7 +34,7 @@ export class TlsClient {
     this.#protocols = alpnList(alpn);
     const client = { verifies, keepsSessions: reusesSessions };
     // Without authorities of its own it verifies nothing, and needs none of the ones that Node brings.
-    this.context = new NodeContext({ ca: [], ...settings.context, verifyDepth, keyLog, client });
+    this.context = new NodeContext({ ca: [], ...settings.context, verifyDepth, keyLog, client, commands: settings.commands });
   }
 
   /**

@@ -5,6 +5,8 @@ import { LogFiles } from '../../core/contract/log-files.js';
 import { httpModule } from '../../core/contract/manifest.js';
 import { fieldLine } from '../../core/contract/message-text.js';
 import { SharedSettings } from '../../core/toolkit/exchange/shared-settings.js';
+import { ServerInfo } from '../../core/contract/server-info.js';
+import { TlsLibrary } from '../../core/contract/tls-library.js';
 import { UpstreamTlsSettings } from '../../core/toolkit/tls/upstream-directives.js';
 import { directives, type GrpcScope } from './directives.js';
 import { tlsScope } from './tls-scope.js';
@@ -24,8 +26,10 @@ export class Grpc {
   constructor(
     private readonly exchanges: Exchanges,
     files: LogFiles,
+    info: ServerInfo,
+    library: TlsLibrary,
   ) {
-    this.#tls = new UpstreamTlsSettings(files);
+    this.#tls = new UpstreamTlsSettings(files, library, info);
   }
 
   compile(scope: GrpcScope): HttpHandlers | undefined {

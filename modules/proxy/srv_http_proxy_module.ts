@@ -12,6 +12,7 @@ import { cookieRewriter } from './cookies.js';
 import { directives, type ProxyScope } from './directives.js';
 import { assertCookieRules, assertRedirects, rewriter } from './redirect.js';
 import { requestFields } from './request-fields.js';
+import { TlsLibrary } from '../../core/contract/tls-library.js';
 import { defaultPort, parseTarget, schemeOf, type Scheme, type ProxyTarget } from './target.js';
 
 /** Passes requests to upstream members (ngx_http_proxy_module). Choice, connections and retries are the core's. */
@@ -28,8 +29,9 @@ export class Proxy {
     private readonly log: Log,
     files: LogFiles,
     info: ServerInfo,
+    library: TlsLibrary,
   ) {
-    this.#tls = new UpstreamTlsSettings(files);
+    this.#tls = new UpstreamTlsSettings(files, library, info);
     this.#stores = new ResponseStores('proxy', info, log);
   }
 

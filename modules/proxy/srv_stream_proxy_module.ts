@@ -2,6 +2,8 @@ import { streamModule } from '../../core/contract/manifest.js';
 import { LogFiles } from '../../core/contract/log-files.js';
 import { SessionRelays, type RelayPlan } from '../../core/contract/stream-relays.js';
 import type { StreamHandlers, StreamSession } from '../../core/contract/stream.js';
+import { ServerInfo } from '../../core/contract/server-info.js';
+import { TlsLibrary } from '../../core/contract/tls-library.js';
 import { UpstreamTlsSettings } from '../../core/toolkit/tls/upstream-directives.js';
 import { directives, type StreamProxyScope } from './stream-directives.js';
 
@@ -13,8 +15,10 @@ export class StreamProxy {
   constructor(
     private readonly relays: SessionRelays,
     files: LogFiles,
+    info: ServerInfo,
+    library: TlsLibrary,
   ) {
-    this.#tls = new UpstreamTlsSettings(files);
+    this.#tls = new UpstreamTlsSettings(files, library, info);
   }
 
   compile(scope: StreamProxyScope): StreamHandlers | undefined {

@@ -1,12 +1,16 @@
 import { flag, size } from '../../core/contract/args.js';
 import { ServedCertificates, type ServedCertificate } from '../../core/contract/certificates.js';
+import { Channels } from '../../core/contract/channels.js';
+import { ControlPlaneGuard } from '../../core/contract/control-plane-guard.js';
 import { Events } from '../../core/contract/events.js';
 import type { HttpHandlers, HttpRequest, Scope } from '../../core/contract/http.js';
 import { httpModule, type TlsSettings } from '../../core/contract/manifest.js';
+import { HostNames } from '../../core/contract/host-names.js';
 import { Log } from '../../core/contract/log.js';
 import { LogFiles } from '../../core/contract/log-files.js';
 import { ServerInfo } from '../../core/contract/server-info.js';
 import { Tasks } from '../../core/contract/tasks.js';
+import { TlsLibrary } from '../../core/contract/tls-library.js';
 import { directive } from '../../core/contract/spec.js';
 import { clientTls, clientVariables } from '../../core/toolkit/tls/client-verification.js';
 import { connectionVariables } from '../../core/toolkit/tls/connection-variables.js';
@@ -56,8 +60,12 @@ export class Ssl implements ServedCertificates {
     private readonly log: Log,
     events: Events,
     files: LogFiles,
+    channels: Channels,
+    library: TlsLibrary,
+    names: HostNames,
+    guard: ControlPlaneGuard,
   ) {
-    this.#servers = new ServerTlsSettings(NAME, info, tasks, events, files);
+    this.#servers = new ServerTlsSettings(NAME, { info, tasks, log, events, files, channels, library, names, guard });
   }
 
   start(role: 'master' | 'worker' | 'control'): void {

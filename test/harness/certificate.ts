@@ -17,6 +17,8 @@ export interface CertificateOptions {
   readonly days?: readonly [from: number, to: number];
   /** Who signs it, with a key of kind `ec`; absent: it does so itself. */
   readonly issuer?: Certificate;
+  /** URL of a responder of OCSP (RFC 5280, 4.2.2.1). */
+  readonly responder?: string;
 }
 
 /** A certificate for these host names, good for a day. The first name is its subject. */
@@ -26,12 +28,12 @@ export function selfSigned(...names: readonly [string, ...string[]]): Certificat
 
 export function certificateFor(
   names: readonly [string, ...string[]],
-  { kind = 'ec', bits = 2048, days = [-1, 1], issuer }: CertificateOptions = {},
+  { kind = 'ec', bits = 2048, days = [-1, 1], issuer, responder }: CertificateOptions = {},
 ): Certificate {
   const { privateKey, publicKey } = keyPair(kind, bits);
   const algorithm = ALGORITHMS[issuer === undefined ? kind : 'ec'];
   const issuerName = issuer === undefined ? names[0] : commonNameOf(issuer);
-  const body = tbsCertificate({ names, issuerName, key: publicKey, algorithm, days });
+  const body = tbsCertificate({ names, issuerName, key: publicKey, algorithm, days, responder });
   const signature = sign(kind === 'ed25519' && issuer === undefined ? null : 'sha256', body, issuer?.key ?? privateKey);
   const der = sequence(body, algorithm, bitString(signature));
   return { key: privateKey.export({ type: 'pkcs8', format: 'pem' }), cert: pem('CERTIFICATE', der) };
@@ -90,6 +92,8 @@ const ALGORITHMS = {
 const COMMON_NAME = objectId('550403');
 const SUBJECT_ALT_NAME = objectId('551d11');
 const BASIC_CONSTRAINTS = objectId('551d13');
+const AUTHORITY_INFORMATION = objectId('2b06010505070101');
+const OCSP = objectId('2b06010505073001');
 const DAY_MS = 86_400_000;
 
 interface Body {
@@ -98,10 +102,11 @@ interface Body {
   readonly key: KeyObject;
   readonly algorithm: Buffer;
   readonly days: readonly [from: number, to: number];
+  readonly responder: string | undefined;
 }
 
 /** What is signed (RFC 5280, 4.1). */
-function tbsCertificate({ names, issuerName, key, algorithm, days: [from, to] }: Body): Buffer {
+function tbsCertificate({ names, issuerName, key, algorithm, days: [from, to], responder }: Body): Buffer {
   const name = nameOf(names[0]);
   const validity = sequence(utcTime(Date.now() + from * DAY_MS), utcTime(Date.now() + to * DAY_MS));
   const version3 = element(0xa0, element(0x02, Buffer.from([2])));
@@ -110,7 +115,13 @@ function tbsCertificate({ names, issuerName, key, algorithm, days: [from, to] }:
   const authority = sequence(element(0x01, Buffer.from([0xff])));
   const extensions = element(
     0xa3,
-    sequence(sequence(SUBJECT_ALT_NAME, octets(alternatives)), sequence(BASIC_CONSTRAINTS, octets(authority))),
+    sequence(
+      sequence(SUBJECT_ALT_NAME, octets(alternatives)),
+      sequence(BASIC_CONSTRAINTS, octets(authority)),
+      ...(responder === undefined
+        ? []
+        : [sequence(AUTHORITY_INFORMATION, octets(sequence(sequence(OCSP, element(0x86, Buffer.from(responder))))))]),
+    ),
   );
   return sequence(version3, serial, algorithm, nameOf(issuerName), validity, name, key.export({ type: 'spki', format: 'der' }), extensions);
 }

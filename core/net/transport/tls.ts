@@ -1,6 +1,7 @@
 import type { SecureContext, SecureContextOptions } from 'node:tls';
 import type { ConnectionTls } from '../../contract/client-connection.js';
 import type { KeyLog, TlsSessions } from '../../contract/manifest.js';
+import type { StapledStatus, TlsCommand } from '../../contract/tls-library.js';
 import type { ConnectionUser } from './connection.js';
 
 /** Certificates, versions, ciphers, keys of tickets: what a side of TLS presents, as `tls.createSecureContext` takes it. */
@@ -15,6 +16,9 @@ export interface TlsContextOptions extends SecureContextOptions {
   /** Certificates that may be between that of the other side and its authority. */
   readonly verifyDepth?: number | undefined;
   readonly sessions?: TlsSessions | undefined;
+  /** Statuses that clients get along with the certificates, in their order. */
+  readonly statuses?: readonly (StapledStatus | undefined)[] | undefined;
+  readonly commands?: readonly TlsCommand[] | undefined;
   readonly keyLog?: KeyLog | undefined;
   /** Connections to servers use it, too. */
   readonly client?: ClientTlsSettings | undefined;

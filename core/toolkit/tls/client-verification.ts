@@ -67,9 +67,9 @@ export function clientTls(
       'ssl_verify_client',
       'name the authorities: ssl_client_certificate ca.pem',
     );
-  const ca = certificate ? [read(scope, certificate, 'ssl_client_certificate')] : [];
-  const further = trusted ? [read(scope, trusted, 'ssl_trusted_certificate')] : [];
-  const revoked = crl && read(scope, crl, 'ssl_crl');
+  const ca = certificate ? [authoritiesIn(scope, certificate, 'ssl_client_certificate')] : [];
+  const further = trusted ? [authoritiesIn(scope, trusted, 'ssl_trusted_certificate')] : [];
+  const revoked = crl && authoritiesIn(scope, crl, 'ssl_crl');
   // A chain that one server accepts is not verified for another one that requires a shorter chain.
   const clientAuthority = digestOf([...ca, ...further, revoked ?? Buffer.of(0), Buffer.from(String(verifyDepth))]);
   // Without any, Node uses the ones that it comes with.
@@ -115,7 +115,8 @@ function daysUntil(time: number): string {
   return String(Math.max(Math.floor((time - Date.now()) / DAY), 0));
 }
 
-function read(scope: ClientScope, certificate: ConfFile<Buffer | undefined>, name: string): Buffer {
+/** Certificates of a file. */
+export function authoritiesIn(scope: ClientScope, certificate: ConfFile<Buffer | undefined>, name: string): Buffer {
   const bytes = certificate.in(scope, name, (reason) => `cannot load certificate "${certificate.path}": ${reason}`);
   return bytes ?? scope.fail(`cannot load certificate "${certificate.path}": no certificate found`, name);
 }

@@ -1,12 +1,11 @@
-/** Commands of OpenSSL's configuration (`ssl_conf_command`, SSL_CONF_cmd(3)), as far as Node has options for them. */
+/** Commands of OpenSSL's configuration (`ssl_conf_command`, SSL_CONF_cmd(3)): those for which Node has options, and how each is checked. */
 import type { SecureContextOptions, SecureVersion } from 'node:tls';
+import type { TlsCommand, TlsLibrary } from '../../contract/tls-library.js';
 
 export const VERSIONS = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureVersion[];
 
-export interface ConfCommand {
-  readonly command: string;
-  readonly value: string;
-}
+/** Node takes the ciphers of TLS 1.3 from the same list as others; directives for ciphers, as in nginx, never change those. */
+export const SUITES = 'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256';
 
 /** Settings that commands change. */
 export type CommandOptions = Pick<
@@ -15,7 +14,7 @@ export type CommandOptions = Pick<
 >;
 
 /** Ciphers of TLS 1.3 have a list of their own in OpenSSL, and are a part of the only one in Node. */
-export interface Ciphers {
+interface Ciphers {
   /** Of TLS 1.3. */
   readonly suites: string;
   /** Of the versions before. */
@@ -48,29 +47,57 @@ const INVERSE: Readonly<Record<string, number>> = {
   encryptthenmac: 0x8_0000,
 };
 
-/**
- * Applies commands to what other directives say.
- * @param ciphers of these directives
- * @param fail reports a command that is not possible
- */
-export function commanded(
-  options: CommandOptions,
-  ciphers: Ciphers,
-  commands: readonly ConfCommand[],
-  fail: (message: string) => never,
-): CommandOptions {
-  const result: Changed = { ...options, ...ciphers };
+/** Commands whose value is a path. */
+const OF_FILES = /^(?:certificate|privatekey|serverinfofile|dhparameters|(?:chain|verify|request|client)ca(?:file|path))$/i;
+
+/** A command with an absolute path. @param absolute makes a path absolute */
+export function withPath({ command, value }: TlsCommand, absolute: (path: string) => string): TlsCommand {
+  return { command, value: OF_FILES.test(command) ? absolute(value) : value };
+}
+
+/** Why a command is not possible, in nginx's words; undefined: it is. */
+export function problemOf(command: TlsCommand, library: TlsLibrary): string | undefined {
+  if (library.obstacle !== undefined) return problemInNode(command);
+  try {
+    library.assertCommand(command);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** Why Node has no option for a command; undefined: it has one. */
+export function problemInNode({ command, value }: TlsCommand): string | undefined {
+  try {
+    apply({ suites: '', list: '' }, command, value);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    return `SSL_CONF_cmd("${command}", "${value}") failed (${error.message})`;
+  }
+}
+
+/** Applies commands to what other directives say, as far as Node has options for them. */
+export function commanded(options: CommandOptions, commands: readonly TlsCommand[]): CommandOptions {
+  const result: Changed = { ...options, ...partsOf(options.ciphers) };
   for (const { command, value } of commands) {
     try {
       apply(result, command, value);
     } catch (error) {
+      // Others are rejected where the configuration is checked.
       if (!(error instanceof CommandError)) throw error;
-      fail(`SSL_CONF_cmd("${command}", "${value}") failed (${error.message})`);
     }
   }
   const { suites, list, ...changed } = result;
   const both = [suites, list].filter((part) => part !== '').join(':');
   return { ...changed, ...(both !== '' && { ciphers: both }) };
+}
+
+const isSuite = (name: string): boolean => name.startsWith('TLS_');
+
+function partsOf(ciphers = ''): Ciphers {
+  const names = ciphers === '' ? [] : ciphers.split(':');
+  return { suites: names.filter(isSuite).join(':'), list: names.filter((name) => !isSuite(name)).join(':') };
 }
 
 type Changed = { -readonly [name in keyof (CommandOptions & Ciphers)]: (CommandOptions & Ciphers)[name] };

@@ -3,6 +3,8 @@ import { certificatesIn, keyKindOf, type KeyKind } from '../../contract/certific
 /** A certificate chain and its key, both in PEM. */
 export interface KeyPair {
   readonly cert: Buffer;
+  /** Of the certificate, for messages. */
+  readonly path: string;
   readonly key: Buffer;
   /** Of one that came by API: it takes the place of others of its kind. */
   readonly dynamicKind: KeyKind | undefined;

@@ -138,7 +138,7 @@ export function serverTlsDirectives<R>(contexts: readonly ContextName[], server:
       in: contexts,
       args: { command: text('name'), value: text('value') },
       many: true,
-      doc: 'Sets an option of OpenSSL: Options, CipherString, Ciphersuites, MinProtocol, MaxProtocol, Groups, Curves or SignatureAlgorithms.',
+      doc: 'Passes a command to OpenSSL (SSL_CONF_cmd). With the event method node these are possible: Options, CipherString, Ciphersuites, MinProtocol, MaxProtocol, Groups, Curves, SignatureAlgorithms.',
     }),
     ssl_key_log: directive({
       in: contexts,
@@ -157,23 +157,42 @@ export function serverTlsDirectives<R>(contexts: readonly ContextName[], server:
       many: true,
       doc: 'Encrypted Client Hello is not supported by Node.js: the directive is rejected, because clients with its key could not connect.',
     }),
+    ...staplingDirectives(contexts),
     ...ocspDirectives(contexts),
     ...clientDirectives(contexts),
+  };
+}
+
+function staplingDirectives(contexts: readonly ContextName[]) {
+  return {
+    ssl_stapling: directive({
+      in: contexts,
+      args: flag(),
+      default: 'off',
+      doc: 'Sends clients the status of the certificate (OCSP) along with it. The main thread asks the responder, ahead of time: no handshake waits. Certificates by variables have none. Needs the event method epoll.',
+    }),
+    ssl_stapling_file: directive({
+      in: contexts,
+      args: file(bytesOf),
+      doc: 'File with an OCSP response in DER, which clients get instead of one that is fetched.',
+    }),
+    ssl_stapling_responder: directive({
+      in: contexts,
+      args: text('url'),
+      doc: 'URL of the OCSP responder, which begins with http://. Default: that of the certificate.',
+    }),
+    ssl_stapling_verify: directive({
+      in: contexts,
+      args: flag(),
+      default: 'off',
+      doc: 'Verifies OCSP responses with the authorities of ssl_trusted_certificate.',
+    }),
   };
 }
 
 /** Features that Node.js does not have: only `off` works. */
 function ocspDirectives(contexts: readonly ContextName[]) {
   return {
-    ssl_stapling: directive({
-      in: contexts,
-      args: flag(),
-      default: 'off',
-      doc: 'Stapling of OCSP responses is not supported: "on" has no effect, and is warned of.',
-    }),
-    ssl_stapling_file: directive({ in: contexts, args: text('file'), doc: 'Accepted; has no effect.' }),
-    ssl_stapling_responder: directive({ in: contexts, args: text('url'), doc: 'Accepted; has no effect.' }),
-    ssl_stapling_verify: directive({ in: contexts, args: flag(), default: 'off', doc: 'Accepted; has no effect.' }),
     ssl_ocsp: directive({
       in: contexts,
       args: choice('on', 'off', 'leaf'),

@@ -1,18 +1,23 @@
 import type { SecureVersion } from 'node:tls';
 import { DYNAMIC_CERTIFICATE, type ServedCertificate } from '../../contract/certificates.js';
+import type { Channels } from '../../contract/channels.js';
+import type { ControlPlaneGuard } from '../../contract/control-plane-guard.js';
 import type { Events } from '../../contract/events.js';
 import type { ConfFile } from '../../contract/file.js';
+import type { HostNames } from '../../contract/host-names.js';
+import type { Log } from '../../contract/log.js';
 import type { TlsSessions, TlsSettings } from '../../contract/manifest.js';
 import type { BlockScope } from '../../contract/scope.js';
 import type { LogFiles } from '../../contract/log-files.js';
 import type { ServerInfo } from '../../contract/server-info.js';
 import type { Tasks } from '../../contract/tasks.js';
 import type { Conf, Directives } from '../../contract/spec.js';
+import type { TlsCommand, TlsLibrary } from '../../contract/tls-library.js';
 import type { Directive } from '../../contract/tree.js';
 import { CertificateCache, cacheOptions } from './certificate-cache.js';
 import { CertificateWatch } from './certificate-watch.js';
 import { clientTls } from './client-verification.js';
-import { commanded, VERSIONS, type CommandOptions } from './conf-commands.js';
+import { problemOf, SUITES, VERSIONS, withPath, type CommandOptions } from './conf-commands.js';
 import { digestOf } from './digest.js';
 import { unlocked, type LockedKey } from './encrypted-keys.js';
 import { openKeyLog } from './key-log-file.js';
@@ -21,6 +26,7 @@ import { EqualTexts, isVariable } from './pem.js';
 import { TICKET_KEYS, type CacheWord, type serverTlsDirectives } from './server-directives.js';
 import { besideTickets } from './session-cache.js';
 import { SessionCaches } from './session-caches.js';
+import { Stapling } from './stapling.js';
 import { VariableCertificates, type SourcePair } from './variable-certificates.js';
 
 /** The scope of a server. */
@@ -40,6 +46,19 @@ const NO_TICKET = 0x4000;
 /** The cache in the place of tickets for servers that verify clients: its name, which no configuration can have, and its bytes. */
 const OF_CLIENTS = [':verified clients', 4 * 1024 ** 2] as const;
 
+/** Services of a module that has them. */
+export interface ServerTlsServices {
+  readonly info: ServerInfo;
+  readonly tasks: Tasks;
+  readonly events: Events;
+  readonly files: LogFiles;
+  readonly log: Log;
+  readonly channels: Channels;
+  readonly library: TlsLibrary;
+  readonly names: HostNames;
+  readonly guard: ControlPlaneGuard;
+}
+
 /** The TLS settings of the servers of one traffic engine in one thread. */
 export class ServerTlsSettings<R extends object> {
   readonly #caches = new SessionCaches();
@@ -52,25 +71,33 @@ export class ServerTlsSettings<R extends object> {
   #checkIsDue = false;
 
   readonly #watch: CertificateWatch;
+  readonly #stapling: Stapling;
+  readonly #info: ServerInfo;
+  readonly #tasks: Tasks;
+  readonly #files: LogFiles;
+  readonly #library: TlsLibrary;
 
   /** @param name of the module: what others have with the same session cache is another one */
   constructor(
     private readonly name: string,
-    private readonly info: ServerInfo,
-    private readonly tasks: Tasks,
-    events: Events,
-    private readonly files: LogFiles,
+    { info, tasks, events, files, log, channels, library, names, guard }: ServerTlsServices,
   ) {
+    this.#info = info;
+    this.#tasks = tasks;
+    this.#files = files;
+    this.#library = library;
     this.#watch = new CertificateWatch(events);
+    this.#stapling = new Stapling({ info, tasks, log, channels, library, names, guard });
   }
 
   start(role: 'master' | 'worker' | 'control'): void {
+    this.#stapling.start(role);
     if (role === 'master') {
       this.#isStarted = true;
       this.#checkSoon();
-      this.tasks.every(CHECK_EVERY, () => this.#watch.check());
+      this.#tasks.every(CHECK_EVERY, () => this.#watch.check());
     }
-    if (role === 'worker') this.#caches.connect(() => this.info.secret(`${this.name}: sessions`, 16).toString('hex'));
+    if (role === 'worker') this.#caches.connect(() => this.#info.secret(`${this.name}: sessions`, 16).toString('hex'));
   }
 
   stop(): void {
@@ -82,7 +109,7 @@ export class ServerTlsSettings<R extends object> {
   #checkSoon(): void {
     if (!this.#isStarted || this.#checkIsDue) return;
     this.#checkIsDue = true;
-    this.tasks.after(0, () => {
+    this.#tasks.after(0, () => {
       this.#checkIsDue = false;
       this.#watch.check();
     });
@@ -98,10 +125,11 @@ export class ServerTlsSettings<R extends object> {
       const certificate = certificates[at];
       if (certificate === undefined || isVariable(certificate, key)) return [];
       const chain = this.#read(scope, certificate, 'ssl_certificate');
-      return [{ cert: chain, key: this.#read(scope, key, 'ssl_certificate_key'), dynamicKind: undefined }];
+      return [{ cert: chain, path: certificate.path, key: this.#read(scope, key, 'ssl_certificate_key'), dynamicKind: undefined }];
     });
     const byApi = dynamic.map(({ kind, certificate, key }) => ({
       cert: this.#read(scope, certificate, DYNAMIC_CERTIFICATE),
+      path: certificate.path,
       key: this.#read(scope, key, DYNAMIC_CERTIFICATE),
       dynamicKind: kind,
     }));
@@ -140,7 +168,7 @@ export class ServerTlsSettings<R extends object> {
 
   #watchCertificates(scope: TlsScope<R>, pairs: readonly KeyPair[]): void {
     const { directive: server } = scope;
-    if (this.info.role !== 'master' || server === undefined) return;
+    if (this.#info.role !== 'master' || server === undefined) return;
     const chains = pairs.map(({ cert }) => cert);
     const certificates = pairs.map(({ cert, dynamicKind }) => ({ chain: cert, isDynamic: dynamicKind !== undefined }));
     const names = Array.from(scope.directive?.block?.named('server_name') ?? []).flatMap(({ args }) => args.map((word) => word.text));
@@ -186,6 +214,8 @@ export class ServerTlsSettings<R extends object> {
     const configured = this.#sessions(conf.ssl_session_cache.words);
     const sessions = configured ?? (conf.ssl_session_tickets && !givesTickets ? this.#caches.shared(...OF_CLIENTS) : undefined);
     const [ticketKeys = this.#madeTicketKeys(digestOf([...cert, ...sources])), ...formerKeys] = this.#ticketKeysOf(scope);
+    const statuses = this.#stapling.of(scope, pairs);
+    const commands = this.#commands(scope);
     const settings: TlsSettings = {
       ...(certificates === undefined ? { cert, key: this.#keys(scope, pairs) } : { certificates }),
       ...this.#negotiation(scope, givesTickets),
@@ -198,7 +228,9 @@ export class ServerTlsSettings<R extends object> {
       ticketKeys,
       ...(formerKeys.length > 0 && { formerTicketKeys: formerKeys }),
       ...(conf.ssl_reject_handshake && { rejectsHandshake: true }),
-      ...(conf.ssl_key_log !== undefined && { keyLog: openKeyLog(scope, this.files, conf.ssl_key_log, 'ssl_key_log') }),
+      ...(conf.ssl_key_log !== undefined && { keyLog: openKeyLog(scope, this.#files, conf.ssl_key_log, 'ssl_key_log') }),
+      ...(statuses && { statuses }),
+      ...(commands.length > 0 && { commands }),
       ...(sessions && { sessions: givesTickets ? besideTickets(sessions) : sessions }),
     };
     return settings;
@@ -229,8 +261,15 @@ export class ServerTlsSettings<R extends object> {
       ...versions(conf.ssl_protocols.versions),
       ...(!givesTickets && { secureOptions: NO_TICKET }),
     };
-    const said = { suites: SUITES, list: conf.ssl_ciphers };
-    return commanded(options, said, conf.ssl_conf_command, (message) => scope.fail(message, 'ssl_conf_command'));
+    return { ...options, ciphers: [SUITES, conf.ssl_ciphers].filter((part) => part !== '').join(':') };
+  }
+
+  #commands(scope: TlsScope<R>): readonly TlsCommand[] {
+    return scope.each(scope.conf.ssl_conf_command, (written) => {
+      const command = withPath(written, (path) => scope.args.path(path, 'conf'));
+      const problem = this.#info.role === 'worker' ? undefined : problemOf(command, this.#library);
+      return problem === undefined ? command : scope.fail(problem, 'ssl_conf_command');
+    });
   }
 
   #dhparam(scope: TlsScope<R>, parameters: ConfFile<Buffer>): Buffer {
@@ -256,14 +295,11 @@ export class ServerTlsSettings<R extends object> {
   /** The same in all workers. */
   #madeTicketKeys(certificates: string): Buffer {
     const known = this.#ticketKeysMade.get(certificates);
-    const keys = known ?? this.info.secret(`${this.name}: tickets ${certificates}`, TICKET_KEYS);
+    const keys = known ?? this.#info.secret(`${this.name}: tickets ${certificates}`, TICKET_KEYS);
     if (known === undefined) this.#ticketKeysMade.set(certificates, keys);
     return keys;
   }
 }
-
-/** Node takes the ciphers of TLS 1.3 from the same list; nginx never changes those. */
-const SUITES = 'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256';
 
 /** nginx says the same where OpenSSL was built without. */
 /** False: handshakes for this server are made with the certificates of another one, the default server of the address. */
@@ -272,7 +308,7 @@ export function hasCertificates<R>({ conf }: Pick<TlsScope<R>, 'conf'>): boolean
 }
 
 function rejectUnsupported(scope: TlsScope<never>): void {
-  const { ssl_stapling: staples, ssl_ocsp: ocsp } = scope.conf;
+  const { ssl_ocsp: ocsp } = scope.conf;
   if (scope.conf.ssl_certificate_compression)
     scope.advise('"ssl_certificate_compression" is not supported on this platform, ignored', 'ssl_certificate_compression');
   if (scope.conf.ssl_ech_file.length > 0)
@@ -281,7 +317,6 @@ function rejectUnsupported(scope: TlsScope<never>): void {
       'ssl_ech_file',
       'Node.js has no Encrypted Client Hello: remove it, here and the "ech" parameter of HTTPS records in DNS',
     );
-  if (staples) scope.advise('"ssl_stapling" ignored, not supported', 'ssl_stapling');
   if (ocsp !== 'off')
     scope.fail('"ssl_ocsp" is not supported on this platform', 'ssl_ocsp', 'Node.js has no OCSP for certificates of clients');
 }

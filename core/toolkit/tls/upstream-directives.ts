@@ -4,8 +4,10 @@ import type { ConfFile } from '../../contract/file.js';
 import type { BlockScope } from '../../contract/scope.js';
 import type { InputFile } from '../../contract/resource.js';
 import type { LogFiles } from '../../contract/log-files.js';
+import type { ServerInfo } from '../../contract/server-info.js';
+import type { TlsCommand, TlsLibrary } from '../../contract/tls-library.js';
 import { CACHE_ARGUMENTS, CertificateCache, cacheOptions } from './certificate-cache.js';
-import { commanded, VERSIONS, type CommandOptions } from './conf-commands.js';
+import { problemOf, SUITES, VERSIONS, withPath, type CommandOptions } from './conf-commands.js';
 import { digestOf } from './digest.js';
 import { openKeyLog } from './key-log-file.js';
 import { passwordsIn, unlocked, type LockedKey } from './encrypted-keys.js';
@@ -103,13 +105,18 @@ export class UpstreamTlsSettings<R extends object> {
   /** By the line that says it: what inherits it shares the cache. */
   readonly #caches = new WeakMap<object, CertificateCache>();
 
-  constructor(private readonly files: LogFiles) {}
+  constructor(
+    private readonly files: LogFiles,
+    private readonly library: TlsLibrary,
+    private readonly info: Pick<ServerInfo, 'role'>,
+  ) {}
 
   /** Values of the directives. Files are read, and missing ones reported, only where TLS is used. */
   of(scope: TlsScope<R>, isSpoken: boolean): UpstreamTls {
     const cache = this.#cache(scope);
     const { conf } = scope;
     const { proxy_ssl_key_log: keyLog } = conf;
+    const commands = isSpoken ? this.#commands(scope) : [];
     return {
       ...(isSpoken ? this.#certificates(scope, cache) : { context: {} }),
       ...(isSpoken && keyLog !== undefined && { keyLog: openKeyLog(scope, this.files, keyLog, 'proxy_ssl_key_log') }),
@@ -117,8 +124,17 @@ export class UpstreamTlsSettings<R extends object> {
       verifies: conf.proxy_ssl_verify,
       verifyDepth: conf.proxy_ssl_verify_depth,
       reusesSessions: conf.proxy_ssl_session_reuse,
+      ...(commands.length > 0 && { commands }),
       ...(conf.proxy_ssl_alpn && { alpn: conf.proxy_ssl_alpn.protocols }),
     };
+  }
+
+  #commands(scope: TlsScope<R>): readonly TlsCommand[] {
+    return scope.conf.proxy_ssl_conf_command.map((written) => {
+      const command = withPath(written, (path) => scope.args.path(path, 'conf'));
+      const problem = this.info.role === 'worker' ? undefined : problemOf(command, this.library);
+      return problem === undefined ? command : scope.fail(problem, 'proxy_ssl_conf_command');
+    });
   }
 
   #certificates(scope: TlsScope<R>, cache: CertificateCache): Pick<UpstreamTls, 'context' | 'certificates'> {
@@ -170,11 +186,10 @@ function contextOf(scope: TlsScope<never>): SecureContextOptions {
 
 /** Versions and ciphers. */
 function negotiation(scope: TlsScope<never>): CommandOptions {
-  const { proxy_ssl_protocols: protocols, proxy_ssl_ciphers: ciphers, proxy_ssl_conf_command: commands } = scope.conf;
+  const { proxy_ssl_protocols: protocols, proxy_ssl_ciphers: ciphers } = scope.conf;
   const spoken = VERSIONS.filter((version) => protocols.versions.includes(version));
-  const options: CommandOptions = { minVersion: spoken[0] ?? 'TLSv1.2', maxVersion: spoken.at(-1) ?? 'TLSv1.3' };
-  if (commands.length === 0 && ciphers === 'DEFAULT') return options;
-  return commanded(options, { suites: '', list: ciphers }, commands, (message) => scope.fail(message, 'proxy_ssl_conf_command'));
+  const options = { minVersion: spoken[0] ?? 'TLSv1.2', maxVersion: spoken.at(-1) ?? 'TLSv1.3' } as const;
+  return ciphers === 'DEFAULT' ? options : { ...options, ciphers: `${SUITES}:${ciphers}` };
 }
 
 function passwordsOf(scope: TlsScope<never>): readonly string[] {

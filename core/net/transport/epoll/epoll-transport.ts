@@ -1,6 +1,5 @@
 import type * as Ffi from 'node:ffi';
 import type { Log } from '../../../contract/log.js';
-import { experimentalBuiltin } from '../../../config/experimental-builtin.js';
 import type { ReadMemory } from '../../read-memory.js';
 import type { Connection, ConnectingUser } from '../connection.js';
 import { rejectedConnection } from '../node/socket-events.js';
@@ -15,13 +14,11 @@ import { Level } from './levels.js';
 import { EpollConnection } from './epoll-connection.js';
 import { EpollDatagrams } from './epoll-datagrams.js';
 import { EpollListening } from './epoll-listening.js';
+import { foreignFunctions } from './foreign-functions.js';
 import { SocketFamily } from './socket-family.js';
 import { EpollLoop } from './loop.js';
 import { TlsEngine } from './openssl/engine.js';
 import { testTls } from './openssl/self-test.js';
-
-/** Versions of Node.js whose `node:ffi` and internals are known. */
-const KNOWN_VERSIONS: ReadonlySet<string> = new Set(['26']);
 
 /** Over the system's own calls, by `node:ffi`, without the streams of Node.js. */
 export class EpollTransport implements Transport {
@@ -40,13 +37,9 @@ export class EpollTransport implements Transport {
 
   /** @returns why it cannot be used, for the log */
   static open(other: Transport, open: OpenDescriptors, log?: Log): EpollTransport | string {
-    const [version = ''] = process.versions.node.split('.', 1);
-    if (process.platform !== 'linux') return `the system is ${process.platform}`;
-    if (process.arch !== 'x64' && process.arch !== 'arm64') return `the processor is ${process.arch}`;
-    if (!KNOWN_VERSIONS.has(version)) return `Node.js ${version} is not known`;
+    const ffi = foreignFunctions();
+    if (typeof ffi === 'string') return ffi;
     try {
-      const ffi = experimentalBuiltin('node:ffi', 'FFI') as typeof Ffi | undefined;
-      if (ffi === undefined) return 'this Node.js has no node:ffi';
       return new EpollTransport(ffi, new EpollLoop(new SystemCalls(ffi), open), other, log);
     } catch (error) {
       return (error as Error).message;

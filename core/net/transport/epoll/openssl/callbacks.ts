@@ -1,3 +1,4 @@
+import type { StapledStatus } from '../../../../contract/tls-library.js';
 import type { TlsContextOptions } from '../../tls.js';
 import { Control, NONE, type Handle, type OpenSsl } from './library.js';
 import { TicketKeys } from './ticket-keys.js';
@@ -40,6 +41,9 @@ export class Callbacks {
   readonly #newSession: Handle;
   readonly #findSession: Handle;
   readonly #ticketKey: Handle;
+  readonly #staple: Handle;
+  /** By the certificates of each context. */
+  readonly #statuses = new WeakMap<TlsContextOptions, ReadonlyMap<Handle, StapledStatus>>();
 
   constructor(private readonly ssl: OpenSsl) {
     const { ffi } = ssl;
@@ -53,6 +57,9 @@ export class Callbacks {
           if (options === undefined) return FAILED;
           return seals === 1 ? tickets.seal(options, name, vector, cipher, mac) : tickets.open(options, name, vector, cipher, mac);
         }, FAILED),
+    );
+    this.#staple = ssl.callback(['pointer', 'pointer'], 'i32', (connection) =>
+      guarded(() => this.#addStatus(connection), NO_ACKNOWLEDGEMENT),
     );
     this.#chooseProtocol = ssl.callback(
       ['pointer', 'pointer', 'pointer', 'pointer', 'u32', 'pointer'],
@@ -86,6 +93,12 @@ export class Callbacks {
     });
   }
 
+  /** Clients that ask for it get the status of the certificate that was chosen. @param statuses by the certificates of the context */
+  addStatuses(context: Handle, options: TlsContextOptions, statuses: ReadonlyMap<Handle, StapledStatus>): void {
+    this.#statuses.set(options, statuses);
+    this.ssl.c.SSL_CTX_callback_ctrl(context, Control.SetStatusCallback, this.#staple);
+  }
+
   /** @throws Error of OpenSSL */
   addTo(context: Handle, options: TlsContextOptions): void {
     const { c } = this.ssl;
@@ -106,6 +119,19 @@ export class Callbacks {
     if (subject === undefined) return OK;
     if (c.X509_STORE_CTX_get_error(verification) === CHAIN_TOO_LONG) subject.isChainTooLong = true;
     else if (subject.isChainTooLong) c.X509_STORE_CTX_set_error(verification, CHAIN_TOO_LONG);
+    return OK;
+  }
+
+  /** RFC 6066, 8. OpenSSL frees the copy. */
+  #addStatus(connection: Handle): number {
+    const { c } = this.ssl;
+    const options = this.current?.options;
+    const status = options && this.#statuses.get(options)?.get(c.SSL_get_certificate(connection));
+    const response = status?.response();
+    if (response === undefined) return NO_ACKNOWLEDGEMENT;
+    const copy = c.CRYPTO_memdup(response, BigInt(response.length), NONE, 0);
+    if (copy === NONE) return NO_ACKNOWLEDGEMENT;
+    c.SSL_ctrl(connection, Control.SetStatusResponse, BigInt(response.length), copy);
     return OK;
   }
 

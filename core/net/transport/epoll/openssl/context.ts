@@ -1,6 +1,9 @@
+import type { StapledStatus, TlsCommand } from '../../../../contract/tls-library.js';
 import type { TlsContextOptions } from '../../tls.js';
 import { Control, NONE, type Handle, type OpenSsl } from './library.js';
 import type { Callbacks } from './callbacks.js';
+import { ConfCommands } from './conf-commands.js';
+import { eachCertificate, readPem } from './pem.js';
 
 /** `SSL_OP_…`: bits of options. */
 const CIPHER_SERVER_PREFERENCE = 1n << 22n;
@@ -59,7 +62,8 @@ class ContextSetup {
       c.SSL_CTX_set_max_early_data(context, MOST_EARLY_DATA);
     }
     this.#negotiation(options);
-    this.#certificates(options);
+    const statuses = this.#certificates(options);
+    if (statuses.size > 0) callbacks.addStatuses(context, options, statuses);
     this.#authorities(options);
     if (options.sessionTimeout !== undefined) c.SSL_CTX_set_timeout(context, BigInt(options.sessionTimeout));
     if (options.sessionIdContext !== undefined) {
@@ -67,6 +71,18 @@ class ContextSetup {
       ssl.assert(c.SSL_CTX_set_session_id_context(context, name, name.length) === 1);
     }
     callbacks.addTo(context, options);
+    if (options.commands !== undefined && options.commands.length > 0) this.#commands(options.commands);
+  }
+
+  /** Versions that were turned off stay off. */
+  #commands(commands: readonly TlsCommand[]): void {
+    const { c } = this.ssl;
+    const limit = (command: Control): bigint => c.SSL_CTX_ctrl(this.context, command, 0n, NONE);
+    const [least, most] = [limit(Control.GetMinVersion), limit(Control.GetMaxVersion)];
+    new ConfCommands(this.ssl).apply(this.context, commands);
+    if (limit(Control.GetMinVersion) < least) this.#control(Control.SetMinVersion, least);
+    const newMost = limit(Control.GetMaxVersion);
+    if (newMost === 0n || newMost > most) this.#control(Control.SetMaxVersion, most);
   }
 
   #negotiation({ minVersion, maxVersion, ciphers, ecdhCurve, sigalgs, dhparam }: TlsContextOptions): void {
@@ -88,21 +104,26 @@ class ContextSetup {
   }
 
   #dhParameters(pem: string | Buffer): void {
-    const { c } = this.ssl;
-    const parameters = this.#read(pem, (bio) => c.PEM_read_bio_Parameters(bio, NONE));
-    this.ssl.assert(parameters !== NONE);
+    const { ssl } = this;
+    const { c } = ssl;
+    const parameters = readPem(ssl, pem, (bio) => c.PEM_read_bio_Parameters(bio, NONE));
+    ssl.assert(parameters !== NONE);
     const isUsed = c.EVP_PKEY_get_bits(parameters) >= LEAST_DH_BITS && c.SSL_CTX_set0_tmp_dh_pkey(this.context, parameters) === 1;
     if (isUsed) return;
     c.EVP_PKEY_free(parameters);
     throw new Error('DH parameter is less than 1024 bits');
   }
 
-  /** Each type of key has a chain of its own. */
-  #certificates({ cert, key }: TlsContextOptions): void {
+  /** Each type of key has a chain of its own. @returns the statuses that clients may get, by the certificate */
+  #certificates({ cert, key, statuses = [] }: TlsContextOptions): ReadonlyMap<Handle, StapledStatus> {
     const { ssl, context } = this;
     const { c } = ssl;
-    for (const pem of [cert ?? []].flat()) {
-      this.#eachCertificate(pem, (certificate, at) => {
+    const stapled = new Map<Handle, StapledStatus>();
+    for (const [place, pem] of [cert ?? []].flat().entries()) {
+      eachCertificate(ssl, pem, (certificate, at) => {
+        const status = at === 0 ? statuses[place] : undefined;
+        // The context has a reference.
+        if (status !== undefined) stapled.set(certificate, status);
         if (at > 0) return c.SSL_CTX_ctrl(context, Control.AddChainCertificate, 1n, certificate) === 1n;
         return c.SSL_CTX_use_certificate(context, certificate) === 1;
       });
@@ -110,12 +131,13 @@ class ContextSetup {
     for (const one of [key ?? []].flat()) {
       const [pem, passphrase = ''] = typeof one === 'string' || Buffer.isBuffer(one) ? [one] : [one.pem, one.passphrase];
       // Without a text for the password OpenSSL would ask for it at the terminal.
-      const privateKey = this.#read(pem, (bio) => c.PEM_read_bio_PrivateKey(bio, NONE, NONE, passphrase));
+      const privateKey = readPem(ssl, pem, (bio) => c.PEM_read_bio_PrivateKey(bio, NONE, NONE, passphrase));
       ssl.assert(privateKey !== NONE);
       const isUsed = c.SSL_CTX_use_PrivateKey(context, privateKey) === 1;
       c.EVP_PKEY_free(privateKey);
       ssl.assert(isUsed);
     }
+    return stapled;
   }
 
   #authorities({ ca, trusted = [], crl, clientAuthority, verifyDepth }: TlsContextOptions): void {
@@ -124,52 +146,19 @@ class ContextSetup {
     const store = c.SSL_CTX_get_cert_store(context);
     const isServer = clientAuthority !== undefined;
     for (const pem of [ca ?? []].flat())
-      this.#eachCertificate(pem, (authority) => {
+      eachCertificate(ssl, pem, (authority) => {
         const isNamed = !isServer || c.SSL_CTX_add_client_CA(context, authority) === 1;
         return c.X509_STORE_add_cert(store, authority) === 1 && isNamed;
       });
-    for (const pem of trusted) this.#eachCertificate(pem, (authority) => c.X509_STORE_add_cert(store, authority) === 1);
+    for (const pem of trusted) eachCertificate(ssl, pem, (authority) => c.X509_STORE_add_cert(store, authority) === 1);
     for (const pem of [crl ?? []].flat()) {
-      const list = this.#read(pem, (bio) => c.PEM_read_bio_X509_CRL(bio, NONE, NONE, ''));
+      const list = readPem(ssl, pem, (bio) => c.PEM_read_bio_X509_CRL(bio, NONE, NONE, ''));
       if (list === NONE) throw new Error('Failed to parse CRL');
       c.X509_STORE_add_crl(store, list);
       c.X509_CRL_free(list);
       c.X509_STORE_set_flags(store, CHECK_REVOKED);
     }
     if (verifyDepth !== undefined && Number.isFinite(verifyDepth)) c.SSL_CTX_set_verify_depth(context, verifyDepth);
-  }
-
-  /** Also one that is not the first of its kind. @param use false: OpenSSL cannot use it */
-  #eachCertificate(pem: string | Buffer, use: (certificate: Handle, at: number) => boolean): void {
-    const { ssl } = this;
-    const { c } = ssl;
-    this.#read(pem, (bio) => {
-      for (let at = 0; ; at++) {
-        const certificate = c.PEM_read_bio_X509_AUX(bio, NONE, NONE, '');
-        if (certificate === NONE) {
-          ssl.assert(at > 0);
-          // The end of the text.
-          c.ERR_clear_error();
-          return NONE;
-        }
-        const isUsed = use(certificate, at);
-        c.X509_free(certificate);
-        ssl.assert(isUsed);
-      }
-    });
-  }
-
-  #read(pem: string | Buffer, read: (bio: Handle) => Handle): Handle {
-    const { ssl } = this;
-    const bytes = Buffer.from(pem);
-    if (bytes.length === 0) throw new Error('error:0480006C:PEM routines::no start line');
-    const bio = ssl.c.BIO_new_mem_buf(bytes, bytes.length);
-    ssl.assert(bio !== NONE);
-    try {
-      return read(bio);
-    } finally {
-      ssl.c.BIO_free(bio);
-    }
   }
 
   #control(command: Control, value: bigint): void {

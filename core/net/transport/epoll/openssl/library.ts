@@ -12,6 +12,7 @@ const DEFINITIONS = {
   BIO_new_socket: { arguments: ['i32', 'i32'], return: 'pointer' },
   BIO_up_ref: { arguments: ['pointer'], return: 'i32' },
   CRYPTO_free: { arguments: ['pointer', 'pointer', 'i32'], return: 'void' },
+  CRYPTO_memdup: { arguments: ['pointer', 'u64', 'pointer', 'i32'], return: 'pointer' },
   ERR_clear_error: { arguments: [], return: 'void' },
   ERR_error_string_n: { arguments: ['u64', 'pointer', 'u64'], return: 'void' },
   ERR_get_error_all: { arguments: ['pointer', 'pointer', 'pointer', 'pointer', 'pointer'], return: 'u64' },
@@ -57,6 +58,7 @@ const DEFINITIONS = {
   SSL_free: { arguments: ['pointer'], return: 'void' },
   SSL_get0_alpn_selected: { arguments: ['pointer', 'pointer', 'pointer'], return: 'void' },
   SSL_get0_peer_certificate: { arguments: ['pointer'], return: 'pointer' },
+  SSL_get_certificate: { arguments: ['pointer'], return: 'pointer' },
   SSL_get_current_cipher: { arguments: ['pointer'], return: 'pointer' },
   SSL_get_error: { arguments: ['pointer', 'i32'], return: 'i32' },
   SSL_get_session: { arguments: ['pointer'], return: 'pointer' },
@@ -122,6 +124,8 @@ export const enum Control {
   SetSessionCacheMode = 44,
   SetServerNameCallback = 53,
   SetServerName = 55,
+  SetStatusCallback = 63,
+  SetStatusResponse = 71,
   ClearExtraChain = 83,
   AddChainCertificate = 89,
   SetGroups = 92,
@@ -129,6 +133,8 @@ export const enum Control {
   SetDhAuto = 118,
   SetMinVersion = 123,
   SetMaxVersion = 124,
+  GetMinVersion = 130,
+  GetMaxVersion = 131,
   NegotiatedGroup = 134,
 }
 
