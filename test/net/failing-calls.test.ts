@@ -1,5 +1,6 @@
 /** System calls that fail: what the users of a connection see, and that no descriptor is left. */
 import { readdirSync } from 'node:fs';
+import { createSocket } from 'node:dgram';
 import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
 import { once } from 'node:events';
 import type * as Ffi from 'node:ffi';
@@ -8,11 +9,14 @@ import { experimentalBuiltin } from '../../core/config/experimental-builtin.js';
 import { ReadBuffers } from '../../core/net/buffers.js';
 import { ReadMemory } from '../../core/net/read-memory.js';
 import type { Connection, ConnectingUser } from '../../core/net/transport/connection.js';
-import { Errno, SystemCalls } from '../../core/net/transport/epoll/calls.js';
+import { SystemCalls } from '../../core/net/transport/epoll/calls.js';
+import { Errno } from '../../core/net/transport/epoll/errno.js';
+import { DatagramCalls } from '../../core/net/transport/epoll/datagram-calls.js';
 import { EpollConnection } from '../../core/net/transport/epoll/epoll-connection.js';
 import { EpollDatagrams } from '../../core/net/transport/epoll/epoll-datagrams.js';
 import { EpollListening } from '../../core/net/transport/epoll/epoll-listening.js';
 import { EpollLoop } from '../../core/net/transport/epoll/loop.js';
+import { Registers } from '../../core/net/transport/epoll/registers.js';
 import { OpenDescriptors } from '../../core/net/transport/open-descriptors.js';
 import { waitFor } from '../harness/wait.js';
 
@@ -23,21 +27,70 @@ const BrokenDescriptor = 9;
 const TooManyFiles = 24;
 const TableFull = 23;
 
-type Call = 'accept' | 'receive' | 'send' | 'sendJoined' | 'sendFile' | 'control' | 'receiveDatagram' | 'sendDatagram' | 'connectResult';
+type Call = 'accept' | 'receive' | 'send' | 'sendJoined' | 'sendFile' | 'control' | 'connectResult';
+type DatagramCall = 'receive' | 'send' | 'sendTo' | 'sendCollected';
+
+/** Calls that fail a number of times. */
+class Failures<Name> {
+  readonly #failures: { call: Name; error: number; times: number; after: number }[] = [];
+
+  /** @param after calls that do not fail before */
+  add(call: Name, error: number, times = 1, after = 0): void {
+    this.#failures.push({ call, error, times, after });
+  }
+
+  /** @returns the failure of this call; 0: there is none */
+  next(call: Name): number {
+    const failure = this.#failures.find((one) => one.call === call && one.times > 0);
+    if (failure === undefined || failure.after-- > 0) return 0;
+    failure.times--;
+    return -failure.error;
+  }
+}
+
+class FailingDatagrams extends DatagramCalls {
+  readonly failures = new Failures<DatagramCall>();
+  /** Datagrams of each call. */
+  readonly sent: number[] = [];
+  /** Most that one call sends. */
+  most = Infinity;
+
+  override receive(descriptor: number): number {
+    return this.failures.next('receive') || super.receive(descriptor);
+  }
+  override send(descriptor: number, bytes: Uint8Array): number {
+    return this.failures.next('send') || super.send(descriptor, bytes);
+  }
+  override sendTo(descriptor: number, bytes: Uint8Array, name: Uint8Array, source: Uint8Array | undefined): number {
+    return this.failures.next('sendTo') || super.sendTo(descriptor, bytes, name, source);
+  }
+  override sendCollected(descriptor: number, from: number, count: number): number {
+    const result = this.failures.next('sendCollected') || super.sendCollected(descriptor, from, Math.min(count, this.most));
+    this.sent.push(result);
+    return result;
+  }
+}
 
 /** Lets one call fail a number of times. */
 class FailingCalls extends SystemCalls {
-  readonly failures: { call: Call; error: number; times: number }[] = [];
+  readonly failures = new Failures<Call>();
+  readonly failingDatagrams: FailingDatagrams;
+
+  constructor(ffi: typeof Ffi) {
+    super(ffi);
+    this.failingDatagrams = new FailingDatagrams(ffi, new Registers());
+  }
+
+  override get datagrams(): FailingDatagrams {
+    return this.failingDatagrams;
+  }
 
   fail(call: Call, error: number, times = 1): void {
-    this.failures.push({ call, error, times });
+    this.failures.add(call, error, times);
   }
 
   #of(call: Call): number {
-    const failure = this.failures.find((one) => one.call === call && one.times > 0);
-    if (failure === undefined) return 0;
-    failure.times--;
-    return -failure.error;
+    return this.failures.next(call);
   }
 
   override accept(descriptor: number): number {
@@ -57,12 +110,6 @@ class FailingCalls extends SystemCalls {
   }
   override control(epoll: number, operation: number, descriptor: number, eventAt: bigint): number {
     return this.#of('control') || super.control(epoll, operation, descriptor, eventAt);
-  }
-  override receiveDatagram(descriptor: number): number {
-    return this.#of('receiveDatagram') || super.receiveDatagram(descriptor);
-  }
-  override sendDatagram(descriptor: number, bytes: Uint8Array, to: Uint8Array | undefined, from: Uint8Array | undefined): number {
-    return this.#of('sendDatagram') || super.sendDatagram(descriptor, bytes, to, from);
   }
   override connectResult(descriptor: number): number {
     return this.#of('connectResult') || super.connectResult(descriptor);
@@ -263,25 +310,95 @@ ofLinux('connect: its failure is reported once, before the end', async (t) => {
   await waitFor('its descriptor', () => openFiles() <= before + 1);
 });
 
-ofLinux('datagrams: what cannot be sent is counted, other errors are reported', async (t) => {
-  const it = stage(t);
+interface DatagramStage {
+  readonly socket: EpollDatagrams;
+  readonly seen: string[];
+  readonly calls: FailingDatagrams;
+  /** Sends to its own address. */
+  readonly sendAll: (texts: readonly string[]) => boolean[];
+  /** Of the receiver of a datagram. */
+  onDatagram: (text: string) => void;
+}
+
+function datagramStage(t: ExecutionContext): DatagramStage {
+  const { calls, loop } = stage(t);
   const seen: string[] = [];
-  const socket = new EpollDatagrams(it.loop, '127.0.0.1', {
-    onDatagram: (bytes) => seen.push(bytes.toString()),
-    onSocketError: ({ code }) => seen.push(`error ${code}`),
+  const socket = new EpollDatagrams(loop, '127.0.0.1', {
+    onDatagram: (bytes, { address, port }) => {
+      seen.push(bytes.toString());
+      if (address !== '127.0.0.1' || port !== socket.port) seen.push(`of ${address} ${port}`);
+      it.onDatagram(bytes.toString());
+    },
+    onSocketError: ({ code, syscall }) => seen.push(`error ${syscall} ${code}`),
   });
   t.teardown(() => socket.close());
   socket.bind('127.0.0.1', 0);
-  it.calls.fail('sendDatagram', Errno.NoBuffers);
-  it.calls.fail('sendDatagram', Errno.Again);
-  t.false(socket.sendTo(Buffer.from('lost'), '127.0.0.1', socket.port));
-  t.false(socket.sendTo(Buffer.from('lost'), '127.0.0.1', socket.port));
+  const ends = { address: '127.0.0.1', port: socket.port, to: undefined };
+  const it: DatagramStage = {
+    socket,
+    seen,
+    calls: calls.datagrams,
+    sendAll: (texts) => texts.map((text) => socket.sendTo(Buffer.from(text), ends)),
+    onDatagram: () => undefined,
+  };
+  return it;
+}
+
+ofLinux('datagrams: what cannot be sent is counted, other errors are reported', async (t) => {
+  const { socket, seen, calls, sendAll } = datagramStage(t);
+  calls.failures.add('sendTo', Errno.NoBuffers);
+  calls.failures.add('sendTo', Errno.Again);
+  t.deepEqual(sendAll(['lost', 'lost']), [false, false]);
   t.is(socket.dropped, 2);
-  it.calls.fail('receiveDatagram', Errno.Interrupted, 2);
-  it.calls.fail('receiveDatagram', TooManyFiles);
-  t.true(socket.sendTo(Buffer.from('kept'), '127.0.0.1', socket.port));
+  calls.failures.add('receive', Errno.Interrupted, 2);
+  calls.failures.add('receive', TooManyFiles);
+  t.deepEqual(sendAll(['kept']), [true]);
   await waitFor('the datagram', () => seen.includes('kept'));
-  t.deepEqual(seen, ['error EMFILE', 'kept']);
+  t.deepEqual(seen, ['error recvmsg EMFILE', 'kept']);
+});
+
+ofLinux('datagrams of one turn leave with one call, in their order, and one that fails costs no other', async (t) => {
+  const it = datagramStage(t);
+  const { socket, seen, calls } = it;
+  const long = 'long'.repeat(1000);
+  const several = Array.from({ length: 40 }, (_, index) => `${index}`);
+  it.onDatagram = (text) => {
+    if (text === 'all') it.sendAll(several);
+    if (text === 'mixed') it.sendAll(['', 'before', long, 'after']);
+    if (text === 'failing') it.sendAll(['refused', 'no room', 'third', 'fourth']);
+  };
+  it.sendAll(['all']);
+  await waitFor('all', () => seen.length === 41);
+  t.deepEqual(seen, ['all', ...several]);
+  t.deepEqual(calls.sent.splice(0), [32, 8]);
+  it.sendAll(['mixed']);
+  await waitFor('those before and after a long one', () => seen.includes('after'));
+  t.deepEqual(seen.splice(0).slice(41), ['mixed', '', 'before', long, 'after']);
+  t.deepEqual(calls.sent.splice(0), [2, 1]);
+  calls.most = 1;
+  calls.failures.add('sendCollected', 1);
+  calls.failures.add('sendCollected', Errno.NoBuffers);
+  it.sendAll(['failing']);
+  await waitFor('the others', () => seen.includes('fourth'));
+  t.deepEqual(seen.toSorted(), ['error send EPERM', 'failing', 'fourth', 'third']);
+  t.is(socket.dropped, 1);
+});
+
+ofLinux('a socket that is closed in a turn sends what it was given before, and receives no more', async (t) => {
+  const it = datagramStage(t);
+  const client = createSocket('udp4');
+  t.teardown(() => client.close());
+  const received: string[] = [];
+  client.on('message', (bytes) => received.push(bytes.toString()));
+  await new Promise<void>((resolve) => client.bind(0, '127.0.0.1', resolve));
+  it.onDatagram = () => {
+    it.socket.sendTo(Buffer.from('last'), { address: '127.0.0.1', port: client.address().port, to: undefined });
+    it.socket.close();
+  };
+  it.sendAll(['one', 'two']);
+  await waitFor('its last datagram', () => received.includes('last'));
+  t.deepEqual(it.seen.slice(0, 1), ['one']);
+  t.false(it.seen.includes('two'));
 });
 
 ofLinux('wrappers with closed descriptors, no bytes and wrong numbers: errors, and no crash', (t) => {
@@ -297,8 +414,10 @@ ofLinux('wrappers with closed descriptors, no bytes and wrong numbers: errors, a
     t.is(calls.readCached(descriptor, Buffer.alloc(8), 0), -BrokenDescriptor);
     t.is(calls.listen(descriptor, 5), -BrokenDescriptor);
     t.is(calls.connectResult(descriptor), -BrokenDescriptor);
-    t.is(calls.receiveDatagram(descriptor), -BrokenDescriptor);
-    t.is(calls.sendDatagram(descriptor, none, undefined, undefined), -BrokenDescriptor);
+    t.is(calls.datagrams.receive(descriptor), -BrokenDescriptor);
+    t.is(calls.datagrams.send(descriptor, none), -BrokenDescriptor);
+    t.is(calls.datagrams.sendTo(descriptor, none, none, undefined), -BrokenDescriptor);
+    t.is(calls.datagrams.sendCollected(descriptor, 0, 1), -BrokenDescriptor);
     t.is(calls.localAddress(descriptor), undefined);
     t.is(calls.peerAddress(descriptor), undefined);
   }

@@ -1,10 +1,28 @@
+/** Where a datagram came from, and where it went to. Valid as long as its bytes. */
+export interface DatagramSource {
+  /** Its address and port, as a text that is the same for all datagrams of one sender. */
+  readonly sender: string;
+  readonly address: string;
+  readonly port: number;
+  /** The address of this machine that it was sent to, with {@link DatagramOptions.reportsDestination} and where it is known. */
+  readonly to: string | undefined;
+}
+
+/** The ends of what is sent to one client. */
+export interface DatagramEnds {
+  /** Of the client. */
+  readonly address: string;
+  readonly port: number;
+  /** The own address that datagrams come from; undefined: the system chooses. */
+  readonly to: string | undefined;
+  /** The same in the form of the system, made with the first datagram. */
+  encoded?: { readonly name: Uint8Array; readonly source: Uint8Array | undefined } | undefined;
+}
+
 /** Handles what a socket receives. */
 export interface DatagramReceiver {
-  /**
-   * @param bytes a datagram, also an empty one, in memory of its own
-   * @param to the address of this machine that it was sent to, with {@link DatagramOptions.reportsDestination} and where it is known
-   */
-  onDatagram(bytes: Buffer, address: string, port: number, to?: string): void;
+  /** @param bytes a datagram, also an empty one; they are valid during the call alone */
+  onDatagram(bytes: Buffer, source: DatagramSource): void;
   /** The system reports an error. `EMFILE`: nothing the other side did. A connected socket: `ECONNREFUSED` says that there is no listener. */
   onSocketError(error: NodeJS.ErrnoException): void;
 }
@@ -47,11 +65,11 @@ export interface Datagrams {
    */
   connect(address: string, port: number): boolean;
 
-  /** Sends a datagram to the address that it is connected to. The bytes must not be changed any more. False: it was dropped. */
+  /** Sends a datagram to the address that it is connected to. False: it was dropped. */
   send(bytes: Buffer): boolean;
 
-  /** As {@link send}, from a socket that is not connected. @param from the own address that it comes from; undefined: the system chooses */
-  sendTo(bytes: Buffer, address: string, port: number, from?: string): boolean;
+  /** As {@link send}, from a socket that is not connected. It may leave at the end of the turn of the event loop, and be {@link dropped} then. */
+  sendTo(bytes: Buffer, ends: DatagramEnds): boolean;
 
   close(): void;
 }

@@ -1,21 +1,12 @@
 import type { UdpListener } from './udp-listener.js';
-import type { DatagramReceiver, Datagrams } from '../transport/datagrams.js';
+import type { DatagramEnds, DatagramReceiver, Datagrams, DatagramSource } from '../transport/datagrams.js';
 
 /** Handles what a client sends within one flow. */
 export interface FlowReceiver {
-  /** @param bytes a datagram, also an empty one, in memory of its own */
+  /** @param bytes a datagram, also an empty one; they are valid during the call alone */
   onClientDatagram(bytes: Buffer): void;
   /** There is no way to the client any more: the listener was closed, and no other socket could be opened. */
   onClientLost(reason: string): void;
-}
-
-/** The two ends of a flow. */
-export interface FlowEnds {
-  /** Of the client. */
-  readonly address: string;
-  readonly port: number;
-  /** Own address that the client sends to, where the listener has several and the system reports it. */
-  readonly to: string | undefined;
 }
 
 /** The datagrams that one client, which is an address and a port, exchanges with a listener as one session. */
@@ -28,7 +19,7 @@ export class UdpFlow implements DatagramReceiver {
     private readonly listener: UdpListener,
     /** In the listener's table. */
     readonly key: string,
-    private readonly ends: FlowEnds,
+    private readonly ends: DatagramEnds,
   ) {}
 
   get remoteAddress(): string {
@@ -42,10 +33,9 @@ export class UdpFlow implements DatagramReceiver {
     return this.ends.to;
   }
 
-  /** Sends a datagram to the client. The bytes must not be changed any more. False: it was dropped. */
+  /** Sends a datagram to the client. False: it was dropped. */
   send(bytes: Buffer): boolean {
-    const { address, port, to } = this.ends;
-    return this.#own === undefined ? this.listener.sendTo(bytes, address, port, to) : this.#own.send(bytes);
+    return this.#own === undefined ? this.listener.sendTo(bytes, this.ends) : this.#own.send(bytes);
   }
 
   /** The next datagram of the client begins another flow (proxy_requests). This one can still be sent to. */
@@ -77,10 +67,10 @@ export class UdpFlow implements DatagramReceiver {
     }
   }
 
-  onDatagram(bytes: Buffer, address: string, port: number, to?: string): void {
-    if (address === this.remoteAddress && port === this.remotePort) this.receiver?.onClientDatagram(bytes);
+  onDatagram(bytes: Buffer, source: DatagramSource): void {
+    if (source.address === this.remoteAddress && source.port === this.remotePort) this.receiver?.onClientDatagram(bytes);
     // Between bind() and connect() anybody's may have come.
-    else this.listener.onDatagram(bytes, address, port, to ?? this.ends.to);
+    else this.listener.onDatagram(bytes, source, source.to ?? this.ends.to);
   }
 
   onSocketError({ code, message }: NodeJS.ErrnoException): void {

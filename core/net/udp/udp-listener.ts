@@ -1,8 +1,8 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { systemErrorText } from '../../contract/system-error.js';
 import type { NetContext } from '../net-context.js';
-import { UdpFlow, type FlowEnds } from './udp-flow.js';
-import type { DatagramReceiver, Datagrams } from '../transport/datagrams.js';
+import { UdpFlow } from './udp-flow.js';
+import type { DatagramEnds, DatagramReceiver, Datagrams, DatagramSource } from '../transport/datagrams.js';
 
 /** A turn of the event loop that took no longer left no time for a datagram to come. Milliseconds. */
 const CALM_TURN = 0.1;
@@ -36,7 +36,7 @@ export interface DatagramServer {
  */
 export class UdpListener implements DatagramReceiver {
   #socket: Datagrams | undefined;
-  /** Flows that accept datagrams, by address and port of the client. */
+  /** Flows that accept datagrams, by {@link DatagramSource.sender} and the address that they come to. */
   readonly #flows = new Map<string, UdpFlow>();
   /** They take no more datagrams, but responses may still come. */
   readonly #detached = new Set<UdpFlow>();
@@ -79,9 +79,9 @@ export class UdpListener implements DatagramReceiver {
     this.#socket = this.#bind(this, this.options.port, descriptor);
   }
 
-  /** @param from see {@link Datagrams.sendTo} */
-  sendTo(bytes: Buffer, address: string, port: number, from: string | undefined): boolean {
-    return this.#socket?.sendTo(bytes, address, port, from) ?? false;
+  /** See {@link Datagrams.sendTo}. */
+  sendTo(bytes: Buffer, ends: DatagramEnds): boolean {
+    return this.#socket?.sendTo(bytes, ends) ?? false;
   }
 
   /** See {@link UdpFlow.detach}. */
@@ -123,13 +123,14 @@ export class UdpListener implements DatagramReceiver {
     this.#socket = undefined;
   }
 
-  onDatagram(bytes: Buffer, address: string, port: number, to?: string): void {
+  /** @param to own address that it was sent to, if the socket is not that of the listener */
+  onDatagram(bytes: Buffer, source: DatagramSource, to = source.to): void {
     if (!this.isOpen) return;
     this.#received++;
     this.context.clock.refresh();
-    const key = to === undefined ? `${address} ${port}` : `${address} ${port} ${to}`;
+    const key = to === undefined ? source.sender : `${source.sender} ${to}`;
     const flow = this.#flows.get(key);
-    if (flow === undefined) this.#begin(key, { address, port, to }, bytes);
+    if (flow === undefined) this.#begin(key, { address: source.address, port: source.port, to }, bytes);
     else flow.receiver?.onClientDatagram(bytes);
   }
 
@@ -137,7 +138,7 @@ export class UdpListener implements DatagramReceiver {
     this.context.log.write('alert', `recvmsg() on ${this.options.address} failed (${systemErrorText(error)})`);
   }
 
-  #begin(key: string, ends: FlowEnds, first: Buffer): void {
+  #begin(key: string, ends: DatagramEnds, first: Buffer): void {
     // No system sends from port 0: a response would be an error.
     if (ends.port === 0 || !this.server.admitFlow()) return;
     const flow = new UdpFlow(this, key, ends);

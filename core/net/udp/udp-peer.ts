@@ -42,7 +42,7 @@ export class UdpPeer implements DatagramReceiver {
     }
   }
 
-  /** Sends a datagram. The bytes must not be changed any more. False: it was dropped, because too much waits to be sent. */
+  /** Sends a datagram. False: it was dropped, because too much waits to be sent. */
   send(bytes: Buffer): boolean {
     return this.#socket.send(bytes);
   }

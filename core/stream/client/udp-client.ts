@@ -133,6 +133,6 @@ export class UdpClient implements ClientEnd, FlowReceiver, SessionClient {
     session.bytesReceived += bytes.length;
     // An empty one costs memory as well.
     this.#heldBytes += bytes.length + 64;
-    this.#held.push(bytes);
+    this.#held.push(Buffer.from(bytes));
   }
 }

@@ -26,10 +26,11 @@ export class DatagramPace implements Timed {
     private readonly pass: (bytes: Buffer) => void,
   ) {}
 
+  /** @param bytes are copied if they have to wait */
   push(bytes: Buffer): void {
     if (this.#waiting.length === 0 && this.#freeAt <= this.context.clock.now) this.#pass(bytes);
     else if (this.#waiting.length < MOST_DATAGRAMS && this.#bytes + bytes.length <= MOST_BYTES) {
-      this.#waiting.push(bytes);
+      this.#waiting.push(Buffer.from(bytes));
       this.#bytes += bytes.length;
     }
   }

@@ -1,8 +1,9 @@
 import type * as Ffi from 'node:ffi';
 import { getSystemErrorName } from 'node:util';
 import { readAddress, type SocketAddress } from './addresses.js';
+import { DatagramCalls } from './datagram-calls.js';
 import { Level } from './levels.js';
-import { readDestination } from './packet-info.js';
+import { Registers } from './registers.js';
 import { SocketFamily } from './socket-family.js';
 
 /**
@@ -30,10 +31,8 @@ const DEFINITIONS = {
   listen: TWO,
   preadv2: FIVE,
   read: THREE,
-  recvmsg: THREE,
   send: FOUR,
   sendfile: FOUR,
-  sendmsg: THREE,
   setsockopt: FIVE,
   shutdown: TWO,
   socket: THREE,
@@ -43,19 +42,6 @@ const DEFINITIONS = {
 
 type Functions = Ffi.DynamicLibraryResult<typeof DEFINITIONS>['functions'];
 
-/** Numbers of Linux, the same on x86-64 and arm64. */
-export const enum Errno {
-  Interrupted = 4,
-  BadDescriptor = 9,
-  Again = 11,
-  InvalidArgument = 22,
-  BrokenPipe = 32,
-  Protocol = 71,
-  Aborted = 103,
-  Reset = 104,
-  NoBuffers = 105,
-  InProgress = 115,
-}
 export const enum SocketOption {
   Error = 4,
   SendBuffer = 7,
@@ -77,32 +63,21 @@ export const enum SocketKind {
 const BIND_WITHOUT_PORT = 24;
 const NON_BLOCKING = 0o4000n;
 const CLOSE_ON_EXEC = 0o2000000n;
-const NO_SIGNAL = 0x4000n;
 /** MSG_NOSIGNAL, MSG_MORE. */
 const NO_SIGNAL_MORE = 0xc000n;
 
 /** Bytes that are joined to one write. */
 export const JOINED = 131_072;
 const ADDRESS_SIZE = 128;
-/** Numbers up to here are converted once: descriptors, and the length of what is written. */
-const REGISTERS = 4096;
 /** F_SETFL. */
 const SET_FLAGS = 4n;
 /** Bytes that one call of sendfile(2) sends at most. */
 const MOST_OF_FILE = 0x7ffff000;
 /** RWF_NOWAIT. */
 const NO_WAITING = 8n;
-/** `struct msghdr`, followed by the one `struct iovec` that it has (64 bits): where their parts are. */
-const NAME_LENGTH = 8;
-const VECTOR = 16;
-const VECTOR_COUNT = 24;
-const CONTROL = 32;
-const CONTROL_LENGTH = 40;
-const IOVEC = 56;
-const IOVEC_LENGTH = IOVEC + 8;
-const MESSAGE_SIZE = IOVEC + 16;
-/** Room for the one control message that is asked for. */
-const CONTROL_SIZE = 64;
+/** `struct iovec` of 64 bits: its length, and its size. */
+const VECTOR_LENGTH = 8;
+const VECTOR_SIZE = 16;
 
 /** Calls that move the bytes of a connection, with the results of {@link SystemCalls}. */
 export interface ByteCalls {
@@ -128,11 +103,10 @@ export class SystemCalls implements ByteCalls {
   readonly #addressAt: bigint;
   readonly #word: Buffer = Buffer.alloc(8);
   readonly #wordAt: bigint;
-  readonly #message: Buffer = Buffer.alloc(MESSAGE_SIZE);
-  readonly #messageAt: bigint;
+  readonly #vector: Buffer = Buffer.alloc(VECTOR_SIZE);
   readonly #vectorAt: bigint;
-  readonly #registers: bigint[] = Array.from({ length: REGISTERS }, (_, value) => BigInt(value));
-  readonly #control: Buffer = Buffer.alloc(CONTROL_SIZE);
+  readonly #registers = new Registers();
+  #datagrams: DatagramCalls | undefined = undefined;
   #last: Uint8Array | undefined = undefined;
   #lastAt = 0n;
   #lastLength = 0n;
@@ -143,12 +117,12 @@ export class SystemCalls implements ByteCalls {
     this.#joinedAt = ffi.getRawPointer(this.joined);
     this.#addressAt = ffi.getRawPointer(this.#address);
     this.#wordAt = ffi.getRawPointer(this.#word);
-    this.#messageAt = ffi.getRawPointer(this.#message);
-    this.#message.writeBigUInt64LE(this.#addressAt, 0);
-    this.#vectorAt = this.#messageAt + BigInt(IOVEC);
-    this.#message.writeBigUInt64LE(this.#vectorAt, VECTOR);
-    this.#message.writeBigUInt64LE(1n, VECTOR_COUNT);
-    this.#message.writeBigUInt64LE(ffi.getRawPointer(this.#control), CONTROL);
+    this.#vectorAt = ffi.getRawPointer(this.#vector);
+  }
+
+  /** Calls for datagrams, whose memory is made when it is first needed. */
+  get datagrams(): DatagramCalls {
+    return (this.#datagrams ??= new DatagramCalls(this.ffi, this.#registers));
   }
 
   /** Reads up to the length of the buffer. */
@@ -198,43 +172,10 @@ export class SystemCalls implements ByteCalls {
   }
 
   #readCached(file: number, intoAt: bigint, length: number, from: number): number {
-    this.#message.writeBigUInt64LE(intoAt, IOVEC);
-    this.#message.writeUInt32LE(length, IOVEC_LENGTH);
+    this.#vector.writeBigUInt64LE(intoAt, 0);
+    this.#vector.writeUInt32LE(length, VECTOR_LENGTH);
     const count = this.#c.preadv2(this.#register(file), this.#vectorAt, 1n, BigInt(from), NO_WAITING);
     return count < 0 ? this.#failure() : count;
-  }
-
-  /** Reads a datagram into {@link joined}; {@link peer} has where it comes from, and {@link destination} the address that it was sent to. */
-  receiveDatagram(descriptor: number): number {
-    this.#prepareMessage(ADDRESS_SIZE, this.#joinedAt, this.joined.length);
-    this.#message.writeUInt32LE(CONTROL_SIZE, CONTROL_LENGTH);
-    const length = this.#c.recvmsg(this.#register(descriptor), this.#messageAt, 0n);
-    return length < 0 ? this.#failure() : length;
-  }
-
-  /** Of the datagram that was received last, where its socket reports it. */
-  get destination(): string | undefined {
-    return this.#message.readUInt32LE(CONTROL_LENGTH) === 0 ? undefined : readDestination(this.#control);
-  }
-
-  /**
-   * @param to in the form of the system; undefined: it is connected
-   * @param from see {@link sourceMessage}; undefined: the system chooses
-   */
-  sendDatagram(descriptor: number, bytes: Uint8Array, to: Uint8Array | undefined, from: Uint8Array | undefined): number {
-    this.#message.writeUInt32LE(from?.length ?? 0, CONTROL_LENGTH);
-    if (from !== undefined) this.#control.set(from);
-    if (to !== undefined) this.#address.set(to);
-    this.#prepareMessage(to?.length ?? 0, bytes.length === 0 ? this.#joinedAt : this.ffi.getRawPointer(bytes), bytes.length);
-    const sent = this.#c.sendmsg(this.#register(descriptor), this.#messageAt, NO_SIGNAL);
-    return sent < 0 ? this.#failure() : sent;
-  }
-
-  #prepareMessage(nameLength: number, bytesAt: bigint, length: number): void {
-    const message = this.#message;
-    message.writeUInt32LE(nameLength, NAME_LENGTH);
-    message.writeBigUInt64LE(bytesAt, IOVEC);
-    message.writeUInt32LE(length, IOVEC_LENGTH);
   }
 
   /** Of a socket that was opened elsewhere: its calls do not wait. */
@@ -249,7 +190,7 @@ export class SystemCalls implements ByteCalls {
     return accepted < 0 ? this.#failure() : accepted;
   }
 
-  /** Of the connection that was accepted, or the datagram that was received, last. */
+  /** Of the connection that was accepted last. */
   get peer(): SocketAddress {
     return readAddress(this.#address);
   }
@@ -354,9 +295,8 @@ export class SystemCalls implements ByteCalls {
     return (this.#lastAt = this.ffi.getRawPointer(buffer));
   }
 
-  /** @param value 32 bits of it are passed: a number below 0 of no descriptor stays one that the system rejects */
   #register(value: number): bigint {
-    return this.#registers[value] ?? BigInt(value >>> 0);
+    return this.#registers.of(value);
   }
 
   #failure(): number {

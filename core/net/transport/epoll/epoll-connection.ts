@@ -4,7 +4,8 @@ import { FileSending, type Connection, type ConnectingUser, type ConnectionUser 
 import { openStream } from '../node/stream-of.js';
 import type { SocketAddress } from './addresses.js';
 import type { ClientHandshake, SecuringUser, ServerHandshake } from '../tls.js';
-import { callError, Errno, JOINED, SocketOption, TcpOption, type ByteCalls } from './calls.js';
+import { callError, JOINED, SocketOption, TcpOption, type ByteCalls } from './calls.js';
+import { Errno } from './errno.js';
 import { Level } from './levels.js';
 import { Ready, type EpollLoop, type DescriptorOwner } from './loop.js';
 import type { Later } from './openssl/engine.js';

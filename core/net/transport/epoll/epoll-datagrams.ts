@@ -1,13 +1,15 @@
-import type { DatagramOptions, DatagramReceiver, Datagrams } from '../datagrams.js';
+import type { DatagramEnds, DatagramOptions, DatagramReceiver, Datagrams, DatagramSource } from '../datagrams.js';
 import { addressBytes, type SocketAddress } from './addresses.js';
-import { callError, Errno, SocketKind, SocketOption } from './calls.js';
+import { callError, SocketKind, SocketOption } from './calls.js';
+import { MOST_RECEIVED, type DatagramCalls } from './datagram-calls.js';
+import { Errno } from './errno.js';
 import { Level } from './levels.js';
 import { Ready, type DescriptorOwner, type EpollLoop } from './loop.js';
 import { PacketInfo, sourceMessage } from './packet-info.js';
 import { SocketFamily } from './socket-family.js';
 
-/** Most datagrams that are read at once: then other sockets have their turn. */
-const MOST = 64;
+/** Most calls of one turn: then other sockets have theirs. */
+const MOST_CALLS = 2;
 /** IPV6_V6ONLY (ipv6(7)). */
 const IPV6_ONLY = 26;
 
@@ -16,14 +18,6 @@ export class EpollDatagrams implements Datagrams, DescriptorOwner {
   dropped = 0;
   #descriptor: number;
   readonly #isVersion6: boolean;
-  /** Where the last datagram went to, in the form of the system. */
-  #lastAddress = '';
-  #lastPort = -1;
-  #lastBytes: Buffer = Buffer.alloc(0);
-  /** Where the last one came from, also as a control message. */
-  #lastFrom: string | undefined = undefined;
-  #lastSource: Buffer | undefined = undefined;
-
   /**
    * @param family of the addresses: any of them
    * @throws Error of the system: EMFILE …
@@ -82,29 +76,21 @@ export class EpollDatagrams implements Datagrams, DescriptorOwner {
   }
 
   send(bytes: Buffer): boolean {
-    if (!this.isOpen) return false;
-    return this.#sent(this.loop.calls.sendDatagram(this.#descriptor, bytes, undefined, undefined));
+    return this.isOpen && this.sent(this.loop.calls.datagrams.send(this.#descriptor, bytes));
   }
 
-  sendTo(bytes: Buffer, address: string, port: number, from?: string): boolean {
+  sendTo(bytes: Buffer, ends: DatagramEnds): boolean {
     if (!this.isOpen) return false;
-    if (address !== this.#lastAddress || port !== this.#lastPort) {
-      const to = addressBytes(address, port);
-      if (to === undefined) return this.#sent(-Errno.InvalidArgument);
-      this.#lastAddress = address;
-      this.#lastPort = port;
-      this.#lastBytes = to;
-    }
-    if (from !== this.#lastFrom) {
-      this.#lastFrom = from;
-      this.#lastSource = from === undefined ? undefined : sourceMessage(from, this.#isVersion6);
-    }
-    return this.#sent(this.loop.calls.sendDatagram(this.#descriptor, bytes, this.#lastBytes, this.#lastSource));
+    const encoded = (ends.encoded ??= this.#encode(ends));
+    if (encoded === undefined) return this.sent(-Errno.InvalidArgument);
+    if (this.loop.outbox.add(this, bytes, encoded.name, encoded.source)) return true;
+    return this.sent(this.loop.calls.datagrams.sendTo(this.#descriptor, bytes, encoded.name, encoded.source));
   }
 
   close(): void {
     if (!this.isOpen) return;
     const { loop } = this;
+    loop.outbox.leave(this);
     // Another program may have the same socket: its events would go on.
     loop.remove(this.#descriptor, false);
     loop.open.delete(this.#descriptor);
@@ -113,16 +99,17 @@ export class EpollDatagrams implements Datagrams, DescriptorOwner {
   }
 
   onReady(): void {
-    const { calls } = this.loop;
-    for (let count = 0; count < MOST && this.isOpen; count++) {
-      const length = calls.receiveDatagram(this.#descriptor);
-      if (length < 0) {
-        if (length === -Errno.Again) return;
-        if (length !== -Errno.Interrupted) this.report(callError(length, 'recvmsg'));
+    const { datagrams } = this.loop.calls;
+    for (let calls = 0; calls < MOST_CALLS && this.isOpen; calls++) {
+      const count = datagrams.receive(this.#descriptor);
+      if (count < 0) {
+        if (count === -Errno.Again) return;
+        if (count !== -Errno.Interrupted) this.report(callError(count, 'recvmsg'));
         continue;
       }
-      const { address = '', port } = calls.peer;
-      this.receiver.onDatagram(Buffer.from(calls.joined.subarray(0, length)), address, port, calls.destination);
+      for (let index = 0; index < count && this.isOpen; index++)
+        this.receiver.onDatagram(datagrams.bytes(index), new ReceivedSource(datagrams, index));
+      if (count < MOST_RECEIVED) return;
     }
   }
 
@@ -145,11 +132,38 @@ export class EpollDatagrams implements Datagrams, DescriptorOwner {
     if (error < 0) throw callError(error, 'epoll_ctl');
   }
 
-  #sent(result: number): boolean {
+  #encode({ address, port, to }: DatagramEnds): DatagramEnds['encoded'] {
+    const name = addressBytes(address, port);
+    return name && { name, source: to === undefined ? undefined : sourceMessage(to, this.#isVersion6) };
+  }
+
+  /** @param result of a call */
+  sent(result: number): boolean {
     if (result >= 0) return true;
     if (result === -Errno.Again || result === -Errno.NoBuffers) this.dropped++;
     else process.nextTick(report, this, callError(result, 'send'));
     return false;
+  }
+}
+
+/** Reads what is asked for: the address of a client is of interest when its first datagram comes. */
+class ReceivedSource implements DatagramSource {
+  constructor(
+    private readonly calls: DatagramCalls,
+    private readonly index: number,
+  ) {}
+
+  get sender(): string {
+    return this.calls.senderText(this.index);
+  }
+  get address(): string {
+    return this.calls.sender(this.index).address ?? '';
+  }
+  get port(): number {
+    return this.calls.sender(this.index).port;
+  }
+  get to(): string | undefined {
+    return this.calls.destination(this.index);
   }
 }
 

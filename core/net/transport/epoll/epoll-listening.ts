@@ -1,6 +1,7 @@
 import type { ListenPlace, ListeningSocket, ListeningUser } from '../listening.js';
 import { adoptBound, bindTcp, bindUnix, type ListeningHandle } from '../node/listen-at.js';
-import { callError, Errno, TcpOption } from './calls.js';
+import { callError, TcpOption } from './calls.js';
+import { Errno } from './errno.js';
 import { Level } from './levels.js';
 import { EpollConnection } from './epoll-connection.js';
 import { Ready, type EpollLoop, type DescriptorOwner } from './loop.js';

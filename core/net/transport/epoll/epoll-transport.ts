@@ -9,7 +9,8 @@ import type { ListenPlace, ListeningSocket, ListeningUser } from '../listening.j
 import type { TlsContext } from '../tls.js';
 import type { Target, Transport } from '../transport.js';
 import { addressBytes, pathBytes } from './addresses.js';
-import { callError, Errno, SocketKind, SystemCalls, TcpOption } from './calls.js';
+import { callError, SocketKind, SystemCalls, TcpOption } from './calls.js';
+import { Errno } from './errno.js';
 import { Level } from './levels.js';
 import { EpollConnection } from './epoll-connection.js';
 import { EpollDatagrams } from './epoll-datagrams.js';

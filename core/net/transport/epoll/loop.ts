@@ -2,6 +2,7 @@ import dgram from 'node:dgram';
 import { datagramHandle } from '../node/datagram-handle.js';
 import type { OpenDescriptors } from '../open-descriptors.js';
 import { callError, SocketKind, type SystemCalls } from './calls.js';
+import { DatagramOutbox } from './datagram-outbox.js';
 import type { TlsEngine } from './openssl/engine.js';
 import { SocketFamily } from './socket-family.js';
 
@@ -51,6 +52,8 @@ export class EpollLoop {
   stale = 0;
   /** Undefined: connections do not speak TLS here. */
   tls: TlsEngine | undefined = undefined;
+  /** Datagrams that leave at the end of a turn. */
+  readonly outbox: DatagramOutbox;
   readonly #epoll: number;
   readonly #socket: dgram.Socket;
   readonly #owners: (DescriptorOwner | undefined)[] = [];
@@ -68,6 +71,7 @@ export class EpollLoop {
     /** Sockets that are opened here and not by Node.js. */
     readonly open: OpenDescriptors,
   ) {
+    this.outbox = new DatagramOutbox(calls);
     this.#eventsAt = calls.pointer(new Uint8Array(this.#events.buffer));
     this.#changeAt = calls.pointer(new Uint8Array(this.#change.buffer));
     this.#socket = dgram.createSocket({ type: 'udp4', lookup: (address, _, found) => found(null, address, 4) });
@@ -118,8 +122,17 @@ export class EpollLoop {
 
   /** Everything is reported once more as long as it is so. */
   readonly #turn = (): void => {
+    this.outbox.isCollecting = true;
+    try {
+      this.#dispatch(this.calls.wait(this.#epoll, this.#eventsAt, MOST));
+    } finally {
+      this.outbox.isCollecting = false;
+      this.outbox.flush();
+    }
+  };
+
+  #dispatch(count: number): void {
     const events = this.#events;
-    const count = this.calls.wait(this.#epoll, this.#eventsAt, MOST);
     for (let at = 0; at < count * WORDS; at += WORDS) {
       const descriptor = events[at + DATA] as number;
       const owner = this.#owners[descriptor];
@@ -127,7 +140,7 @@ export class EpollLoop {
       if (owner === undefined || this.#generations[descriptor] !== events[at + DATA + 1]) this.stale++;
       else owner.onReady(events[at] as number);
     }
-  };
+  }
 
   #control(operation: number, descriptor: number, events: number, generation: number): number {
     this.#change[0] = events;

@@ -1,4 +1,5 @@
-import { JOINED, type ByteCalls, Errno } from './calls.js';
+import { JOINED, type ByteCalls } from './calls.js';
+import { Errno } from './errno.js';
 
 /** Pieces up to here are copied next to others, so that they leave in one call. */
 const SMALL = 16_384;

@@ -1,7 +1,7 @@
 import dgram, { type RemoteInfo, type Socket, type SocketOptions } from 'node:dgram';
 import type { LookupOneOptions } from 'node:dns';
 import { isIPv6 } from 'node:net';
-import type { DatagramOptions, DatagramReceiver, Datagrams } from '../datagrams.js';
+import type { DatagramEnds, DatagramOptions, DatagramReceiver, Datagrams } from '../datagrams.js';
 import { datagramHandle } from './datagram-handle.js';
 
 /** Bytes that may wait in one socket for the system to accept them. More is dropped, as the system does with a queue that is full. */
@@ -12,7 +12,7 @@ interface ReceivingSocket extends Socket {
   receiver?: DatagramReceiver;
 }
 
-/** Over node:dgram. */
+/** Over node:dgram, which sends later: what is given to it is copied. */
 export class NodeDatagrams implements Datagrams {
   dropped = 0;
   #socket: ReceivingSocket | undefined;
@@ -88,14 +88,14 @@ export class NodeDatagrams implements Datagrams {
   send(bytes: Buffer): boolean {
     const socket = this.#sendable();
     if (socket === undefined) return false;
-    socket.send(bytes, this.#sent);
+    socket.send(Buffer.from(bytes), this.#sent);
     return true;
   }
 
-  sendTo(bytes: Buffer, address: string, port: number): boolean {
+  sendTo(bytes: Buffer, { address, port }: DatagramEnds): boolean {
     const socket = this.#sendable();
     if (socket === undefined) return false;
-    socket.send(bytes, port, address);
+    socket.send(Buffer.from(bytes), port, address);
     return true;
   }
 
@@ -115,7 +115,7 @@ export class NodeDatagrams implements Datagrams {
 }
 
 function onMessage(this: ReceivingSocket, bytes: Buffer, { address, port }: RemoteInfo): void {
-  this.receiver?.onDatagram(bytes, address, port);
+  this.receiver?.onDatagram(bytes, { sender: `${address} ${port}`, address, port, to: undefined });
 }
 
 function onError(this: ReceivingSocket, error: Error): void {

@@ -1,7 +1,8 @@
 import type { ConnectionTls } from '../../../../contract/client-connection.js';
 import { systemErrorText } from '../../../../contract/system-error.js';
 import type { ClientHandshake, OtherSide, ServerHandshake, TlsContext, TlsContextOptions } from '../../tls.js';
-import { callError, Errno, type ByteCalls } from '../calls.js';
+import { callError, type ByteCalls } from '../calls.js';
+import { Errno } from '../errno.js';
 import { Ready } from '../loop.js';
 import type { TlsSubject } from './callbacks.js';
 import type { TlsEngine } from './engine.js';

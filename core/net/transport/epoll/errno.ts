@@ -1,0 +1,14 @@
+/** Numbers of Linux, the same on x86-64 and arm64. */
+export const enum Errno {
+  Interrupted = 4,
+  BadDescriptor = 9,
+  Again = 11,
+  InvalidArgument = 22,
+  BrokenPipe = 32,
+  Protocol = 71,
+  MessageSize = 90,
+  Aborted = 103,
+  Reset = 104,
+  NoBuffers = 105,
+  InProgress = 115,
+}
