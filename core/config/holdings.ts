@@ -116,24 +116,9 @@ export class UnitRecorder {
     // True if it failed is asked for when all are compiled, which may be long after.
     ready?.catch(() => undefined);
     if (ready !== undefined) this.#waits.push(ready);
-    const guarded = {
-      commit: () => this.#attempt('commit', resource, limits),
-      abort: () => this.#attempt('abort', resource, limits),
-      retire: () => this.#attempt('retire', resource, limits),
-      release: () => this.#attempt('release', resource, limits),
-    };
+    const guarded = new GuardedResource(resource, limits, this.log);
     this.#resources.push(guarded);
     this.#opened.push(guarded);
-  }
-
-  /** Nothing may stop a change from taking effect. */
-  #attempt(step: 'commit' | 'abort' | 'retire' | 'release', resource: Resource, limits: ResourceLimits): void {
-    if (resource[step] === undefined) return;
-    try {
-      limits.call(() => resource[step]?.());
-    } catch (error) {
-      this.log.write('alert', `"${step}" of a resource of the configuration failed: ${(error as Error).stack ?? String(error)}`);
-    }
   }
 
   /** Resolves when all that was opened since the last call is ready. */
@@ -158,6 +143,41 @@ export class UnitRecorder {
     this.#parsed.set(bytes, parsed);
     if (!parsed.has(parse)) parsed.set(parse, parse(inputFile(path, bytes)));
     return parsed.get(parse) as T;
+  }
+}
+
+/** A resource of a module whose errors are logged: nothing may stop a change from taking effect. */
+class GuardedResource implements Resource {
+  constructor(
+    private readonly resource: Resource,
+    private readonly limits: ResourceLimits,
+    private readonly log: Log,
+  ) {}
+
+  commit(): void {
+    this.#attempt('commit');
+  }
+
+  abort(): void {
+    this.#attempt('abort');
+  }
+
+  retire(): void {
+    this.#attempt('retire');
+  }
+
+  release(): void {
+    this.#attempt('release');
+  }
+
+  #attempt(step: 'commit' | 'abort' | 'retire' | 'release'): void {
+    const { resource } = this;
+    if (resource[step] === undefined) return;
+    try {
+      this.limits.call(() => resource[step]?.());
+    } catch (error) {
+      this.log.write('alert', `"${step}" of a resource of the configuration failed: ${(error as Error).stack ?? String(error)}`);
+    }
   }
 }
 

@@ -2,7 +2,7 @@ import type { HttpRequest, Scope, Template } from '../../core/contract/http.js';
 import type { ExchangePlan } from '../../core/contract/exchanges.js';
 import type { Directive } from '../../core/contract/tree.js';
 import type { ProxyScope } from './directives.js';
-import { constant, type ProxyTarget } from './target.js';
+import type { ProxyTarget } from './target.js';
 
 /** Gives the new text of a Location, or of an attribute of a cookie, that it fits. */
 export type ReplacementRule = (text: string, request: HttpRequest) => string | undefined;
@@ -13,11 +13,12 @@ export function rewriter(scope: ProxyScope, { redirect }: ProxyTarget): Exchange
   for (const line of lines) {
     if (line?.to !== undefined) rules.push(replacementRule(line.from, line.to));
     else if (isWord(line?.from, 'off')) return undefined;
-    else if (redirect !== undefined) rules.push(prefixRule(constant(redirect.from), constant(redirect.to)));
+    else if (redirect !== undefined) rules.push(constantRule(redirect));
     else if (line !== undefined)
       scope.fail('"proxy_redirect default" cannot be used with "proxy_pass" directive with variables', 'proxy_redirect');
   }
-  if (rules.length === 0) return undefined;
+  // Most have one or none.
+  if (rules.length < 2) return rules[0];
   return (location, request) => {
     for (const rule of rules) {
       const rewritten = rule(location, request);
@@ -89,6 +90,10 @@ function prefixRule(from: Template, to: Template): ReplacementRule {
     const prefix = from.of(request);
     return location.startsWith(prefix) ? to.of(request) + location.slice(prefix.length) : undefined;
   };
+}
+
+function constantRule({ from, to }: NonNullable<ProxyTarget['redirect']>): ReplacementRule {
+  return (location) => (location.startsWith(from) ? to + location.slice(from.length) : undefined);
 }
 
 /** The replacement stands for the whole text, and may use what was captured. */

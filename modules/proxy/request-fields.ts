@@ -6,13 +6,21 @@ import { constant, type ProxyTarget } from './target.js';
 /** Fields that say where a request ends: the engine makes them from the body that it really sends. */
 const FRAMING = new Set(['content-length', 'transfer-encoding']);
 
-/** The lines of proxy_set_header. Neighbouring constant ones are one string; nginx's own Host comes first unless it is replaced. */
+/** Constant lines, or one whose value is known with the request. */
+type Piece = string | { readonly name: string; readonly value: Template };
+
+/** The lines of proxy_set_header; nginx's own Host comes first unless it is replaced. */
 export function requestFields(
-  { conf }: ProxyScope,
+  scope: ProxyScope,
   target: ProxyTarget,
 ): { names: ReadonlySet<string>; text: (request: HttpRequest) => string } {
-  const names = new Set(['host', ...conf.proxy_set_header.map((line) => line.name.toLowerCase())]);
-  const pieces: (string | { readonly name: string; readonly value: Template })[] = [];
+  const names = new Set(['host', ...scope.conf.proxy_set_header.map((line) => line.name.toLowerCase())]);
+  return { names, text: textOf(piecesOf(scope, target, names)) };
+}
+
+/** Neighbouring constant lines are one piece. */
+function piecesOf({ conf }: ProxyScope, target: ProxyTarget, names: ReadonlySet<string>): readonly Piece[] {
+  const pieces: Piece[] = [];
   const add = (name: string, value: Template): void => {
     if (value.constant === undefined) pieces.push({ name, value });
     else if (value.constant !== '') {
@@ -26,12 +34,24 @@ export function requestFields(
     add('Host', target.host.constant?.startsWith('unix:') === true ? constant('localhost') : target.host);
   for (const { name, value } of conf.proxy_set_header) if (!FRAMING.has(name.toLowerCase())) add(name, value);
   if (conf.proxy_http_version === '1.0' && !names.has('connection')) add('Connection', constant('close'));
-  const [only] = pieces;
-  if (pieces.length === 1 && typeof only === 'string') return { names, text: () => only };
-  return { names, text: (request) => joined(pieces, request) };
+  return pieces;
 }
 
-function joined(pieces: readonly (string | { readonly name: string; readonly value: Template })[], request: HttpRequest): string {
+/** There may be thousands of locations: what is made for each keeps no more than it needs. */
+function textOf(pieces: readonly Piece[]): (request: HttpRequest) => string {
+  const [only] = pieces;
+  return pieces.length === 1 && typeof only === 'string' ? textAlways(only) : textBy(pieces);
+}
+
+function textAlways(text: string): () => string {
+  return () => text;
+}
+
+function textBy(pieces: readonly Piece[]): (request: HttpRequest) => string {
+  return (request) => joined(pieces, request);
+}
+
+function joined(pieces: readonly Piece[], request: HttpRequest): string {
   let text = '';
   for (const piece of pieces) {
     if (typeof piece === 'string') text += piece;

@@ -4,25 +4,26 @@ import { DONE } from '../../contract/http.js';
 import { isToken, targetText } from '../../contract/message-text.js';
 import type { ExchangePlan, UriPlan } from '../../contract/exchanges.js';
 import { ArgError } from '../../contract/spec.js';
-import { FieldFilter, FieldFilters, keptFields } from '../../net/http1/fields.js';
-import { DEFAULT_HEAD_LIMITS, type HeadLimits } from '../../net/http1/message-head.js';
+import { FieldFilter, keptFields } from '../../net/http1/fields.js';
+import type { HeadLimits } from '../../net/http1/message-head.js';
 import { escapeUri } from '../../net/http1/uri.js';
 import type { NameResolver } from '../../net/dns/resolution.js';
 import type { TlsClient } from '../../net/tls-client.js';
-import { TlsClients, type TlsClientChoice } from '../../net/tls-clients.js';
+import type { TlsClientChoice } from '../../net/tls-clients.js';
 import type { UpstreamPreview } from '../../upstream/preview.js';
 import type { Upstream } from '../../upstream/upstream.js';
 import { Exchange } from './exchange.js';
 import { fieldPairs } from '../request/head-fields.js';
 import type { Request } from '../request/request.js';
-import { type StorePlan, TemporaryPath } from '../site/temporary-path.js';
+import type { StorePlan } from '../site/temporary-path.js';
 import { BodyWait } from './body-wait.js';
 import { storeBody } from '../request/stored-body.js';
 import type { MemberRoute } from './member-route.js';
 import type { MemberStreams } from './member-stream.js';
 import { TunnelStreams } from './protocol/tunnel-streams.js';
 import { askBefore, ModuleCall } from './module-call.js';
-import { ResponseFields } from './response-fields.js';
+import type { ResponseFields } from './response-fields.js';
+import type { RoutesInCommon } from './routes-in-common.js';
 import { StoredHeads } from './stored-heads.js';
 import { responseSteps, TUNNEL_STEPS, type ResponseStep } from './response-steps.js';
 
@@ -48,9 +49,6 @@ const OWN_FIELDS = ['content-length', 'content-type', 'last-modified', 'location
 /** Fields of a request that the engine handles itself or writes again. */
 const FRAMING = ['content-length', 'expect'];
 
-/** Bytes of a response that is stored for modules which may wait for the disk. */
-const COPY_WRITE_AHEAD = 1_048_576;
-
 /** A plan with everything that can be known before a request comes. */
 export class ExchangeRoute implements MemberRoute {
   readonly hidden: FieldFilter;
@@ -61,6 +59,7 @@ export class ExchangeRoute implements MemberRoute {
   readonly passesLocation: boolean;
   readonly storedHeads = new StoredHeads();
   readonly #replaced: FieldFilter;
+  readonly fields: ResponseFields;
   readonly headLimits: HeadLimits;
   readonly responseStore: StorePlan;
   /** Where they are stored for modules. */
@@ -74,39 +73,23 @@ export class ExchangeRoute implements MemberRoute {
   constructor(
     readonly plan: ExchangePlan,
     private readonly source: UpstreamSource,
-    tlsClients: TlsClients,
-    filters: FieldFilters,
-    readonly fields: ResponseFields,
+    common: RoutesInCommon,
     readonly streams: MemberStreams,
   ) {
-    const { headSize, memory, maxFileSize, folder, levels, writeSize } = plan.buffering;
-    this.headLimits = { ...DEFAULT_HEAD_LIMITS, line: headSize, field: headSize, total: headSize };
-    this.responseStore = {
-      memory,
-      maxFileSize,
-      fileHoldsAll: false,
-      // One piece of each response is on its way to the disk: there may be many responses.
-      writeAhead: 0,
-      file: {
-        path: new TemporaryPath(folder, levels),
-        name: 'none',
-        writeSize,
-        level: 'warn',
-        what: 'an upstream response is buffered to a temporary file',
-        when: ' while reading upstream',
-      },
-    };
-    // Storing the response must not delay the client: nginx has no limit for such a file either.
-    this.copyStore = { ...this.responseStore, maxFileSize: Infinity, writeAhead: COPY_WRITE_AHEAD };
+    const limits = common.limitsOf(plan);
+    this.fields = common.fields;
+    this.headLimits = limits.head;
+    this.responseStore = limits.responseStore;
+    this.copyStore = limits.copyStore;
     this.steps = this.isTunnel ? TUNNEL_STEPS : responseSteps(plan);
-    this.#tls = plan.scheme === 'https' ? tlsClients.choice(plan.tls) : undefined;
-    this.hidden = filters.ofSet(plan.hidden, OWN_FIELDS);
+    this.#tls = plan.scheme === 'https' ? common.tlsClients.choice(plan.tls) : undefined;
+    this.hidden = common.filters.ofSet(plan.hidden, OWN_FIELDS);
     this.passesServer = !plan.hidden.has('server');
     this.passesDate = !plan.hidden.has('date');
     this.passesContentType = !plan.hidden.has('content-type');
     this.passesLastModified = !plan.hidden.has('last-modified');
     this.passesLocation = !plan.hidden.has('location');
-    this.#replaced = filters.of([...FRAMING, ...plan.replaced]);
+    this.#replaced = common.filters.of([...FRAMING, ...plan.replaced]);
   }
 
   /** Members are joined with clients of CONNECT. */

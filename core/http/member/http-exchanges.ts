@@ -3,15 +3,13 @@ import { Exchanges, type ExchangePlan } from '../../contract/exchanges.js';
 import type { ExplainNotes } from '../../contract/explain.js';
 import type { Handler, HttpRequest, Result } from '../../contract/http.js';
 import type { MemberProtocol } from '../../contract/member.js';
-import { FieldFilters } from '../../net/http1/fields.js';
-import { TlsClients } from '../../net/tls-clients.js';
 import { ExchangeRoute, type UpstreamSource } from './exchange-route.js';
 import type { MemberStreams } from './member-stream.js';
 import { Http1 } from './protocol/http1/http1.js';
 import { Http2Streams } from './protocol/http2/http2-streams.js';
 import { SerialStreams } from './protocol/serial-streams.js';
 import { TunnelStreams } from './protocol/tunnel-streams.js';
-import { ResponseFields } from './response-fields.js';
+import { RoutesInCommon } from './routes-in-common.js';
 
 /** Reports errors of OpenSSL about files before traffic comes. */
 function assertUsable({ tls, plan }: ExchangeRoute): void {
@@ -41,9 +39,7 @@ export class HttpExchanges extends Exchanges {
   #temporaryFolders = new Set<string>();
   /** The routes of the handlers. */
   readonly #routes = new WeakMap<Handler, ExchangeRoute>();
-  readonly #tlsClients = new TlsClients();
-  readonly #filters = new FieldFilters();
-  readonly #fields = new ResponseFields();
+  readonly #common = new RoutesInCommon();
   readonly #http1 = new SerialStreams(new Http1());
   readonly #http2 = new Http2Streams();
   readonly #tunnels = new TunnelStreams();
@@ -58,7 +54,7 @@ export class HttpExchanges extends Exchanges {
   }
 
   compile(plan: ExchangePlan): (request: HttpRequest) => Result | Promise<Result> {
-    const route = new ExchangeRoute(plan, this.source, this.#tlsClients, this.#filters, this.#fields, this.#streamsOf(plan));
+    const route = new ExchangeRoute(plan, this.source, this.#common, this.#streamsOf(plan));
     if (this.explains && Object.keys(plan.tls.context).some((name) => name === 'cert' || name === 'ca')) assertUsable(route);
     this.inUse = true;
     if (plan.buffering.folder !== '') {
@@ -70,7 +66,7 @@ export class HttpExchanges extends Exchanges {
 
   /** The same for CONNECT: the connection to a member becomes a tunnel. */
   compileTunnel(plan: ExchangePlan): Handler {
-    return this.#add(new ExchangeRoute(plan, this.source, this.#tlsClients, this.#filters, this.#fields, this.#tunnels));
+    return this.#add(new ExchangeRoute(plan, this.source, this.#common, this.#tunnels));
   }
 
   #add(route: ExchangeRoute): (request: HttpRequest) => Result | Promise<Result> {

@@ -25,11 +25,12 @@ const LONGEST = 2048;
 
 /** Heads that modules respond with again and again, as one route adopts them: they are read once. */
 export class StoredHeads {
-  readonly #known = new Map<string, Adopted>();
+  /** Made with the first head: few of many routes have one. */
+  #known: Map<string, Adopted> | undefined = undefined;
 
   /** Makes the head that of the response, as it did before. False: it has to be read. */
   adopt(request: Request, route: MemberRoute, text: string, keepsDate: boolean): boolean {
-    const head = this.#known.get(text);
+    const head = this.#known?.get(text);
     if (head === undefined) return false;
     const { response } = request;
     request.status = head.status;
@@ -49,9 +50,10 @@ export class StoredHeads {
     const { fields, plan } = route;
     // Some fields depend on the request.
     if (head.text.length > LONGEST || fields.hasAccel || fields.hasRedirect || plan.rewriteCookie !== undefined) return;
-    if (this.#known.size >= REMEMBERED) this.#known.delete(this.#known.keys().next().value as string);
+    const known = (this.#known ??= new Map());
+    if (known.size >= REMEMBERED) known.delete(known.keys().next().value as string);
     const upgrade = head.upgradeField ? namedFields(head, 'upgrade') : '';
-    this.#known.set(head.text, {
+    known.set(head.text, {
       status: head.status,
       statusLine: head.reasonEnd > head.reasonStart ? head.text.slice(STATUS_AT, head.reasonEnd) : '',
       lines: keptFields(head.text, head, route.hidden) + upgrade,

@@ -56,7 +56,7 @@ export function bufferingDirectives(prefix: string) {
   };
 }
 
-type BufferingConf = Conf<ReturnType<typeof bufferingDirectives>>;
+export type BufferingConf = Conf<ReturnType<typeof bufferingDirectives>>;
 
 /** Rejects the configuration at the directive of that name, see `Scope.fail`. */
 export interface BufferingScope {

@@ -2,7 +2,7 @@ import { parseSource } from '../../contract/address.js';
 import type { ExchangePlan } from '../../contract/exchanges.js';
 import type { Scope, Template } from '../../contract/http.js';
 import type { Conf } from '../../contract/spec.js';
-import { assertSizes, responseBuffering } from './buffering.js';
+import { assertSizes } from './buffering.js';
 import { EXCHANGE_NAMES, type ExchangeConf, type exchangeDirectives } from './directives.js';
 import { unprefixer } from './prefix.js';
 import { SharedSettings } from './shared-settings.js';
@@ -80,10 +80,10 @@ export class ExchangeSettings<const P extends string> {
       readTimeout: conf.read_timeout,
       next: this.#shared.nextUpstream(conf),
       hidden: this.#shared.hidden(conf),
-      ignored: new Set(conf.ignore_headers.flatMap(({ names }) => names.map((name) => name.toLowerCase()))),
+      ignored: this.#shared.ignored(conf),
       forceRanges: conf.force_ranges,
       interceptErrors: conf.intercept_errors,
-      buffering: responseBuffering(conf),
+      buffering: this.#shared.buffering(conf),
       ignoreClientAbort: conf.ignore_client_abort,
       requestBuffering: conf.request_buffering,
       scope: scope.directive ?? scope,

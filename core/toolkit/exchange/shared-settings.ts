@@ -1,4 +1,6 @@
 import type { ExchangePlan, NextUpstream } from '../../contract/exchanges.js';
+import type { ResponseBuffering } from '../../contract/response-buffering.js';
+import { responseBuffering, type BufferingConf } from './buffering.js';
 import type { ExchangeConf } from './directives.js';
 
 /** Orders to the proxy, which are not passed on. */
@@ -9,6 +11,7 @@ type Conf = Pick<
   'pass_header' | 'hide_header' | 'force_ranges' | 'next_upstream' | 'next_upstream_tries' | 'next_upstream_timeout'
 >;
 type Names = readonly string[];
+type Ignored = ExchangePlan['ignored'];
 type Hidden = ExchangePlan['hidden'];
 
 /** Compiles settings that many locations inherit from one place once: an inherited value of the configuration is one object. */
@@ -17,6 +20,8 @@ export class SharedSettings {
   readonly #hidden = new WeakMap<Names, WeakMap<Names, Hidden>>();
   readonly #hiddenWithRanges = new WeakMap<Names, WeakMap<Names, Hidden>>();
   readonly #next = new WeakMap<object, NextUpstream>();
+  readonly #buffering = new WeakMap<object, ResponseBuffering>();
+  readonly #ignored = new WeakMap<object, Ignored>();
 
   /** @param hidden fields of a response, lower case, that are not passed on unless `pass_header` says so, beside the orders of X-Accel */
   constructor(hidden: readonly string[]) {
@@ -43,6 +48,28 @@ export class SharedSettings {
     this.#next.set(conf.next_upstream, next);
     return next;
   }
+
+  buffering(conf: BufferingConf): ResponseBuffering {
+    const made = responseBuffering(conf);
+    const known = this.#buffering.get(conf.buffers);
+    if (known !== undefined && isSame(made, known)) return known;
+    this.#buffering.set(conf.buffers, made);
+    return made;
+  }
+
+  /** Fields of a response that are not acted on, in lower case. */
+  ignored({ ignore_headers: lines }: Pick<ExchangeConf, 'ignore_headers'>): Ignored {
+    const known = this.#ignored.get(lines);
+    if (known !== undefined) return known;
+    const names = new Set(lines.flatMap(({ names }) => names.map((name) => name.toLowerCase())));
+    this.#ignored.set(lines, names);
+    return names;
+  }
+}
+
+function isSame(one: ResponseBuffering, other: ResponseBuffering): boolean {
+  const names = Object.keys(one) as (keyof ResponseBuffering)[];
+  return names.every((name) => (name === 'levels' ? String(one.levels) === String(other.levels) : one[name] === other[name]));
 }
 
 function hiddenNames(passed: Names, hidden: Names, forcesRanges: boolean): Hidden {
