@@ -1,4 +1,4 @@
-import type { Connection } from './transport/connection.js';
+import type { Connection, PassingUser } from './transport/connection.js';
 import type { NetContext } from './net-context.js';
 import type { ReadMemory } from './read-memory.js';
 import type { Timed } from './timers.js';
@@ -6,6 +6,11 @@ import { tryWrite } from './try-write.js';
 
 /** Reads from this size on are of a sender that has much to say: it gets memory of its own, which is passed on as it is. */
 const LARGE = 16_384;
+
+/** Bytes that the system passes on in one step: at most, to begin with, and to a target that does not keep up, for which memory holds the rest. */
+const MOST_PASSED = 524_288;
+const FIRST_PASSED = 131_072;
+const LEAST_PASSED = 65_536;
 
 /** Why nothing is read at the moment. */
 const enum Waits {
@@ -16,11 +21,18 @@ const enum Waits {
   ForRate = 2,
 }
 
+/** Follows a flow whose bytes it does not see. */
+export interface FlowOwner {
+  /** As many bytes came without a call of {@link ByteFlow.write}. */
+  onPassed(flow: ByteFlow, count: number): void;
+}
+
 /**
  * One direction of a relay: bytes go from one socket to another, as fast as that consumes them. Small pieces are copied out of the buffer that
- * all sockets share; large ones are passed on in the memory that they were read into, which comes back when they are sent.
+ * all sockets share; large ones are passed on by the system alone, where it can and no rate limits them, or in the memory that they were read into,
+ * which comes back when they are sent.
  */
-export class ByteFlow implements Timed {
+export class ByteFlow implements Timed, PassingUser {
   deadline = 0;
   slot = -1;
   /** Buffers that the target has not sent yet. */
@@ -31,6 +43,10 @@ export class ByteFlow implements Timed {
   /** Read before the rate allows to send it: more than one read may bring, or before the flow began. */
   #held: Buffer | undefined = undefined;
   #onSent: (() => void) | undefined = undefined;
+  most = FIRST_PASSED;
+  #isPassing = false;
+  /** Bytes that wait in memory of no pool. */
+  #counted = 0;
 
   constructor(
     private readonly source: Connection,
@@ -40,6 +56,7 @@ export class ByteFlow implements Timed {
     private readonly context: NetContext,
     /** Bytes a second; 0: no limit. */
     private readonly rate: number,
+    private readonly owner: FlowOwner,
   ) {
     this.#startedAt = context.clock.now;
     memory?.limit(rate > 0 ? rate : Infinity);
@@ -79,14 +96,41 @@ export class ByteFlow implements Timed {
     const isBehind = rest.length > 0 && target.writableLength > 0;
     if (isBehind && isKept) this.#keep(memory.keep());
     // A session that is idle keeps no buffer.
-    memory?.useOwn(chunk.length >= LARGE);
+    if (!this.#isPassing) memory?.useOwn(chunk.length >= LARGE && !this.#startPassing());
     // Without room `drain` follows.
     if (isBehind && !hasRoom) this.#wait(Waits.ForTarget);
     if (this.rate > 0) this.#limit(chunk.length);
   }
 
+  #startPassing(): boolean {
+    this.#isPassing = this.rate === 0 && !this.context.buffers.isScarce && this.source.passTo?.(this.target, this) === true;
+    return this.#isPassing;
+  }
+
+  onPassed(count: number, rest: Buffer | undefined): void {
+    const { target, source, context } = this;
+    this.owner.onPassed(this, count);
+    if (rest !== undefined) {
+      this.most = Math.max(this.most / 2, LEAST_PASSED);
+      const hasRoom = target.write(rest);
+      if (!hasRoom) {
+        this.#count(rest.length);
+        this.#wait(Waits.ForTarget);
+      }
+    } else if (count === this.most) this.most = Math.min(this.most * 2, MOST_PASSED);
+    if (count >= LARGE && !context.buffers.isScarce) return;
+    this.#isPassing = false;
+    source.endPassing?.();
+  }
+
+  #count(bytes: number): void {
+    this.context.buffers.count(bytes - this.#counted);
+    this.#counted = bytes;
+  }
+
   /** The target has sent everything. */
   onDrain(): void {
+    this.#count(0);
     if (this.#inFlight !== undefined) this.#giveBack();
     this.#goOn(Waits.ForTarget);
   }
@@ -107,6 +151,8 @@ export class ByteFlow implements Timed {
   stop(): void {
     this.context.timers.forget(this);
     this.source.pause();
+    this.source.endPassing?.();
+    this.#count(0);
     // The end of a session waits for no rate.
     if (this.#held !== undefined) this.target.write(this.#held);
     this.#held = undefined;

@@ -1,24 +1,19 @@
 /** System calls that fail: what the users of a connection see, and that no descriptor is left. */
-import { readdirSync } from 'node:fs';
+import { createHash, randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';
-import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
-import type * as Ffi from 'node:ffi';
 import test, { type ExecutionContext } from 'ava';
-import { experimentalBuiltin } from '../../core/config/experimental-builtin.js';
+import { CoarseClock } from '../../core/net/clock.js';
+import { ByteFlow } from '../../core/net/byte-flow.js';
 import { ReadBuffers } from '../../core/net/buffers.js';
-import { ReadMemory } from '../../core/net/read-memory.js';
-import type { Connection, ConnectingUser } from '../../core/net/transport/connection.js';
-import { SystemCalls } from '../../core/net/transport/epoll/calls.js';
+import type { NetContext } from '../../core/net/net-context.js';
+import { TimerWheel } from '../../core/net/timers.js';
 import { Errno } from '../../core/net/transport/epoll/errno.js';
-import { DatagramCalls } from '../../core/net/transport/epoll/datagram-calls.js';
 import { EpollConnection } from '../../core/net/transport/epoll/epoll-connection.js';
 import { EpollDatagrams } from '../../core/net/transport/epoll/epoll-datagrams.js';
-import { EpollListening } from '../../core/net/transport/epoll/epoll-listening.js';
-import { EpollLoop } from '../../core/net/transport/epoll/loop.js';
-import { Registers } from '../../core/net/transport/epoll/registers.js';
-import { OpenDescriptors } from '../../core/net/transport/open-descriptors.js';
 import { waitFor } from '../harness/wait.js';
+import { acceptedOf, client, type FailingDatagrams, openFiles, stage, Witness } from './failing-calls.js';
 
 const isUsed = process.platform === 'linux' && process.versions.node.startsWith('26.');
 const ofLinux = isUsed ? test.serial : test.serial.skip;
@@ -26,180 +21,6 @@ const ofLinux = isUsed ? test.serial : test.serial.skip;
 const BrokenDescriptor = 9;
 const TooManyFiles = 24;
 const TableFull = 23;
-
-type Call = 'accept' | 'receive' | 'send' | 'sendJoined' | 'sendFile' | 'control' | 'connectResult';
-type DatagramCall = 'receive' | 'send' | 'sendTo' | 'sendCollected';
-
-/** Calls that fail a number of times. */
-class Failures<Name> {
-  readonly #failures: { call: Name; error: number; times: number; after: number }[] = [];
-
-  /** @param after calls that do not fail before */
-  add(call: Name, error: number, times = 1, after = 0): void {
-    this.#failures.push({ call, error, times, after });
-  }
-
-  /** @returns the failure of this call; 0: there is none */
-  next(call: Name): number {
-    const failure = this.#failures.find((one) => one.call === call && one.times > 0);
-    if (failure === undefined || failure.after-- > 0) return 0;
-    failure.times--;
-    return -failure.error;
-  }
-}
-
-class FailingDatagrams extends DatagramCalls {
-  readonly failures = new Failures<DatagramCall>();
-  /** Datagrams of each call. */
-  readonly sent: number[] = [];
-  /** Most that one call sends. */
-  most = Infinity;
-
-  override receive(descriptor: number): number {
-    return this.failures.next('receive') || super.receive(descriptor);
-  }
-  override send(descriptor: number, bytes: Uint8Array): number {
-    return this.failures.next('send') || super.send(descriptor, bytes);
-  }
-  override sendTo(descriptor: number, bytes: Uint8Array, name: Uint8Array, source: Uint8Array | undefined): number {
-    return this.failures.next('sendTo') || super.sendTo(descriptor, bytes, name, source);
-  }
-  override sendCollected(descriptor: number, from: number, count: number): number {
-    const result = this.failures.next('sendCollected') || super.sendCollected(descriptor, from, Math.min(count, this.most));
-    this.sent.push(result);
-    return result;
-  }
-}
-
-/** Lets one call fail a number of times. */
-class FailingCalls extends SystemCalls {
-  readonly failures = new Failures<Call>();
-  readonly failingDatagrams: FailingDatagrams;
-
-  constructor(ffi: typeof Ffi) {
-    super(ffi);
-    this.failingDatagrams = new FailingDatagrams(ffi, new Registers());
-  }
-
-  override get datagrams(): FailingDatagrams {
-    return this.failingDatagrams;
-  }
-
-  fail(call: Call, error: number, times = 1): void {
-    this.failures.add(call, error, times);
-  }
-
-  #of(call: Call): number {
-    return this.failures.next(call);
-  }
-
-  override accept(descriptor: number): number {
-    return this.#of('accept') || super.accept(descriptor);
-  }
-  override receive(descriptor: number, buffer: Uint8Array): number {
-    return this.#of('receive') || super.receive(descriptor, buffer);
-  }
-  override send(descriptor: number, bytes: Uint8Array): number {
-    return this.#of('send') || super.send(descriptor, bytes);
-  }
-  override sendJoined(descriptor: number, length: number): number {
-    return this.#of('sendJoined') || super.sendJoined(descriptor, length);
-  }
-  override sendFile(descriptor: number, file: number, from: number, count: number): number {
-    return this.#of('sendFile') || super.sendFile(descriptor, file, from, count);
-  }
-  override control(epoll: number, operation: number, descriptor: number, eventAt: bigint): number {
-    return this.#of('control') || super.control(epoll, operation, descriptor, eventAt);
-  }
-  override connectResult(descriptor: number): number {
-    return this.#of('connectResult') || super.connectResult(descriptor);
-  }
-}
-
-const openFiles = (): number => readdirSync('/proc/self/fd').length;
-
-/** Writes down what happens on a connection. */
-class Witness implements ConnectingUser {
-  readonly seen: string[] = [];
-  text = '';
-
-  onConnect(): void {
-    this.seen.push('connected');
-  }
-  onError({ code }: NodeJS.ErrnoException): void {
-    this.seen.push(`error ${code}`);
-  }
-  onData(chunk: Buffer): void {
-    this.text += chunk.toString('latin1');
-  }
-  onEnd(): void {
-    this.seen.push('end');
-  }
-  onClose(): void {
-    this.seen.push('close');
-  }
-  onDrain(): void {
-    this.seen.push('drain');
-  }
-}
-
-interface Stage {
-  readonly calls: FailingCalls;
-  readonly loop: EpollLoop;
-  readonly port: number;
-  readonly accepted: Connection[];
-  readonly failures: string[];
-  readonly witness: Witness;
-  readonly listening: EpollListening;
-}
-
-/** A listening socket by system calls whose connections have one witness. */
-function stage(t: ExecutionContext): Stage {
-  const calls = new FailingCalls(experimentalBuiltin('node:ffi', 'FFI') as typeof Ffi);
-  const loop = new EpollLoop(calls, new OpenDescriptors());
-  const accepted: Connection[] = [];
-  const failures: string[] = [];
-  const witness = new Witness();
-  const buffers = new ReadBuffers();
-  const listening = EpollListening.open(
-    loop,
-    {
-      host: '127.0.0.1',
-      port: 0,
-      path: undefined,
-      ipv6Only: false,
-      shared: false,
-      descriptor: undefined,
-      backlog: 16,
-      secure: false,
-      buffer: buffers.shared,
-    },
-    {
-      onAccepted: (connection) => {
-        connection.client = witness;
-        accepted.push(connection);
-      },
-      onAcceptFailed: (error) => failures.push((error as NodeJS.ErrnoException).code ?? ''),
-      newMemory: () => new ReadMemory(buffers),
-    },
-  );
-  t.teardown(() => {
-    for (const connection of accepted) connection.destroy();
-    listening.close();
-  });
-  const port = calls.localAddress(listening.descriptor ?? -1)?.port ?? 0;
-  return { calls, loop, port, accepted, failures, witness, listening };
-}
-
-async function client(t: ExecutionContext, port: number): Promise<Socket> {
-  const socket = connect(port, '127.0.0.1');
-  t.teardown(() => socket.destroy());
-  socket.on('error', () => undefined);
-  await once(socket, 'connect');
-  return socket;
-}
-
-const acceptedOf = ({ accepted }: Stage): Promise<Connection> => waitFor('a connection', () => accepted.at(-1));
 
 for (const [name, error] of [
   ['EMFILE', TooManyFiles],
@@ -465,4 +286,125 @@ ofLinux('one busy connection does not keep others waiting', async (t) => {
   // One read in each turn of the loop.
   t.true(before >= 0 && before <= 4 * 65_536, `${before}`);
   t.is(it.loop.stale, 0);
+});
+
+/** Bytes of one client go to another one, as in a relay. */
+class Passing extends Witness {
+  passed = 0;
+  written = 0;
+  flow: ByteFlow | undefined = undefined;
+
+  override onData(chunk: Buffer, borrowed = true): void {
+    this.written += chunk.length;
+    this.flow?.write(chunk, borrowed);
+  }
+  onPassed(_: ByteFlow, count: number): void {
+    this.passed += count;
+  }
+}
+
+const SENT = randomBytes(6_000_000);
+const digest = (...chunks: readonly Buffer[]): string => {
+  const hash = createHash('sha256');
+  for (const chunk of chunks) hash.update(chunk);
+  return hash.digest('hex');
+};
+
+interface PassingStage {
+  readonly calls: ReturnType<typeof stage>['calls'];
+  readonly passing: Passing;
+  readonly target: Witness;
+  readonly send: () => void;
+  readonly received: Buffer[];
+  readonly receiver: Awaited<ReturnType<typeof client>>;
+}
+
+async function passingStage(t: ExecutionContext): Promise<PassingStage> {
+  const it = stage(t);
+  const sender = await client(t, it.port);
+  const from = await acceptedOf(it);
+  const receiver = await client(t, it.port);
+  const to = await waitFor('the other one', () => it.accepted[1]);
+  const clock = new CoarseClock();
+  const context = { clock, timers: new TimerWheel(clock), buffers: new ReadBuffers() } as unknown as NetContext;
+  const passing = new Passing();
+  const target = new Witness();
+  passing.flow = new ByteFlow(from, from.memory, to, context, 0, passing);
+  from.client = passing;
+  to.client = Object.assign(target, { onDrain: () => passing.flow?.onDrain() });
+  const received: Buffer[] = [];
+  return { calls: it.calls, passing, target, send: () => void sender.write(SENT), received, receiver };
+}
+
+const reads = ({ receiver, received }: PassingStage): void => void receiver.on('data', (chunk: Buffer) => received.push(chunk));
+const sizeOf = (chunks: readonly Buffer[]): number => chunks.reduce((sum, { length }) => sum + length, 0);
+
+ofLinux('splice: large data pass without being read, whole, and each byte is counted', async (t) => {
+  const it = await passingStage(t);
+  reads(it);
+  it.send();
+  await waitFor('everything', () => sizeOf(it.received) === SENT.length);
+  t.is(digest(...it.received), digest(SENT));
+  t.is(it.passing.passed + it.passing.written, SENT.length);
+  t.true(it.passing.passed > SENT.length / 2, `${it.passing.passed} passed`);
+});
+
+ofLinux('splice: a receiver that reads late gets everything, and the sender waits for it', async (t) => {
+  const it = await passingStage(t);
+  it.send();
+  let before = -1;
+  await waitFor('a pause', () => {
+    const moved = it.passing.passed + it.passing.written;
+    if (moved > 0 && moved === before) return true;
+    before = moved;
+    return undefined;
+  });
+  reads(it);
+  await waitFor('everything', () => sizeOf(it.received) === SENT.length);
+  t.is(digest(...it.received), digest(SENT));
+});
+
+for (const [name, fail] of [
+  ['EMFILE for its pipe', (calls: PassingStage['calls']) => calls.fail('createPipe', TooManyFiles, 1000)],
+  ['EINVAL of a socket', (calls: PassingStage['calls']) => calls.fail('splice', Errno.InvalidArgument, 1000)],
+  [
+    'EAGAIN and EINTR',
+    (calls: PassingStage['calls']) => {
+      for (let after = 0; after < 40; after += 4) calls.fail('splice', after % 8 === 0 ? Errno.Again : Errno.Interrupted, 1, 4);
+    },
+  ],
+] as const) {
+  ofLinux(`splice: after ${name} nothing is lost`, async (t) => {
+    const it = await passingStage(t);
+    fail(it.calls);
+    reads(it);
+    it.send();
+    await waitFor('everything', () => sizeOf(it.received) === SENT.length);
+    t.is(digest(...it.received), digest(SENT));
+    t.is(it.passing.passed + it.passing.written, SENT.length);
+  });
+}
+
+ofLinux('splice: a reset of either side closes that side, once, and leaves nothing in the pipe for others', async (t) => {
+  const it = await passingStage(t);
+  it.calls.fail('splice', Errno.Reset);
+  it.send();
+  await waitFor('the end of the source', () => it.passing.seen.includes('close'));
+  t.deepEqual(it.passing.seen, ['close']);
+
+  const other = await passingStage(t);
+  other.calls.fail('splice', Errno.BrokenPipe, 1, 1);
+  other.send();
+  other.receiver.resetAndDestroy();
+  await waitFor('the end of the target', () => other.target.seen.includes('close'));
+  t.deepEqual(
+    other.target.seen.filter((what) => what === 'close'),
+    ['close'],
+  );
+
+  const last = await passingStage(t);
+  reads(last);
+  last.send();
+  await waitFor('everything', () => sizeOf(last.received) === SENT.length);
+  t.is(digest(...last.received), digest(SENT));
 });

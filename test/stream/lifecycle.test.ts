@@ -1,4 +1,5 @@
 /** Streams and changes of the configuration, limits, faults of clients, configuration errors. */
+import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { rawBackend } from '../harness/backends.js';
@@ -17,6 +18,8 @@ interface Site {
   /** Bytes that the backend of the flood could send, and to how many. */
   readonly flood: () => { readonly sent: number; readonly connections: number };
 }
+
+const LARGE = 20_000_000;
 
 const conf = (echo: number, rest: string): string => `events { worker_connections 64; }
   worker_shutdown_timeout 30s;
@@ -60,6 +63,27 @@ async function opened(t: ExecutionContext, port: number): Promise<Awaited<Return
   await connection.receive(/^a$/);
   return connection;
 }
+
+test.serial('large data pass whole in both directions at once, and each byte is counted', async (t) => {
+  const { srv } = await site();
+  const sent = randomBytes(LARGE);
+  const received: Buffer[] = [];
+  const socket = connect(srv.port('stays'), '127.0.0.1');
+  t.teardown(() => socket.destroy());
+  socket.on('data', (chunk: Buffer) => {
+    received.push(chunk);
+    // It reads on a little later now and then.
+    if (received.length % 16 === 0) {
+      socket.pause();
+      setImmediate(() => socket.resume());
+    }
+  });
+  socket.write(sent);
+  await waitFor('the echo', () => received.reduce((sum, { length }) => sum + length, 0) === LARGE);
+  t.true(Buffer.concat(received).equals(sent));
+  socket.end();
+  await waitFor('its line', () => srv.read('logs/access.log').includes(`${srv.port('stays')} 200 ${LARGE}/${LARGE} `));
+});
 
 test.serial('a slow reader costs no memory, and its member is not read on', async (t) => {
   const { srv, flood } = await site();

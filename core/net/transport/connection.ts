@@ -20,6 +20,14 @@ export interface ConnectingUser extends ConnectionUser {
   onError(error: NodeJS.ErrnoException): void;
 }
 
+/** Follows what a connection passes on, see {@link Connection.passTo}. */
+export interface PassingUser {
+  /** Most bytes of the next step. */
+  readonly most: number;
+  /** @param rest bytes that the other connection has not accepted, which are left to the user: the last ones of `count` */
+  onPassed(count: number, rest: Buffer | undefined): void;
+}
+
 /** Results of {@link Connection.sendFile}. */
 export const enum FileSending {
   NoRoom = -1,
@@ -65,6 +73,13 @@ export interface Connection {
    * @returns how many; 0: the file has no more; {@link FileSending.NoRoom}: `onDrain` or `onClose` follows
    */
   sendFile?(file: number, from: number, count: number): number;
+  /**
+   * Bytes that it receives go to another connection from now on, without being read: in place of `onData` there is {@link PassingUser.onPassed}. While
+   * something waits to be sent there, they are read as before. Absent, or false: it cannot be done with these two.
+   */
+  passTo?(target: Connection, user: PassingUser): boolean;
+  /** Undoes {@link passTo}. */
+  endPassing?(): void;
   /** Writes wait until as many calls of {@link uncork}, and leave together. */
   cork(): void;
   uncork(): void;

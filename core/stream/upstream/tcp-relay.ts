@@ -1,6 +1,6 @@
 import { STREAM_OK } from '../../contract/stream.js';
 import { systemErrorText } from '../../contract/system-error.js';
-import { ByteFlow } from '../../net/byte-flow.js';
+import { ByteFlow, type FlowOwner } from '../../net/byte-flow.js';
 import type { PeerConnection, PeerUser } from '../../net/peer-connection.js';
 import type { ConnectionUser } from '../../net/transport/connection.js';
 import type { Timed } from '../../net/timers.js';
@@ -14,7 +14,7 @@ import type { SessionAttempt } from './session-attempt.js';
 const LAST_BYTES_TIME = 10_000;
 
 /** A client and its member, byte for byte. It is the user of both sockets. */
-export class TcpRelay implements ConnectionUser, PeerUser, SessionOwner, Timed {
+export class TcpRelay implements ConnectionUser, PeerUser, SessionOwner, Timed, FlowOwner {
   deadline = 0;
   slot = -1;
   readonly #up: ByteFlow;
@@ -31,8 +31,8 @@ export class TcpRelay implements ConnectionUser, PeerUser, SessionOwner, Timed {
     private readonly settings: RelaySettings,
   ) {
     const { context } = session;
-    this.#up = new ByteFlow(client.socket, client.socket.memory, upstream.socket, context, settings.uploadRate);
-    this.#down = new ByteFlow(upstream.socket, upstream.socket.memory, client.socket, context, settings.downloadRate);
+    this.#up = new ByteFlow(client.socket, client.socket.memory, upstream.socket, context, settings.uploadRate, this);
+    this.#down = new ByteFlow(upstream.socket, upstream.socket.memory, client.socket, context, settings.downloadRate, this);
   }
 
   /** Sends what comes before the bytes of the client. */
@@ -60,10 +60,7 @@ export class TcpRelay implements ConnectionUser, PeerUser, SessionOwner, Timed {
   // The client's side.
 
   onData(chunk: Buffer, borrowed: boolean): void {
-    const { length } = chunk;
-    this.session.bytesReceived += length;
-    this.attempt.sent += length;
-    this.#touch();
+    this.#countUp(chunk.length);
     this.#up.write(chunk, borrowed);
   }
 
@@ -89,10 +86,7 @@ export class TcpRelay implements ConnectionUser, PeerUser, SessionOwner, Timed {
   // The member's side.
 
   onUpstreamData(chunk: Buffer, borrowed: boolean): void {
-    const { length } = chunk;
-    this.attempt.onReceived(length);
-    this.session.bytesSent += length;
-    this.#touch();
+    this.#countDown(chunk.length);
     this.#down.write(chunk, borrowed);
   }
 
@@ -111,6 +105,12 @@ export class TcpRelay implements ConnectionUser, PeerUser, SessionOwner, Timed {
   onUpstreamDrain(): void {
     this.#touch();
     this.#up.onDrain();
+  }
+
+  onPassed(flow: ByteFlow, count: number): void {
+    this.session.context.clock.refresh();
+    if (flow === this.#up) this.#countUp(count);
+    else this.#countDown(count);
   }
 
   onConnected(): void {}
@@ -150,6 +150,18 @@ export class TcpRelay implements ConnectionUser, PeerUser, SessionOwner, Timed {
         'number',
       );
     session.end(STREAM_OK);
+  }
+
+  #countUp(length: number): void {
+    this.session.bytesReceived += length;
+    this.attempt.sent += length;
+    this.#touch();
+  }
+
+  #countDown(length: number): void {
+    this.attempt.onReceived(length);
+    this.session.bytesSent += length;
+    this.#touch();
   }
 
   #touch(): void {

@@ -14,6 +14,7 @@ const TWO = { arguments: ['pointer', 'pointer'], return: 'i32' } as const;
 const THREE = { arguments: ['pointer', 'pointer', 'pointer'], return: 'i32' } as const;
 const FOUR = { arguments: ['pointer', 'pointer', 'pointer', 'pointer'], return: 'i32' } as const;
 const FIVE = { arguments: ['pointer', 'pointer', 'pointer', 'pointer', 'pointer'], return: 'i32' } as const;
+const SIX = { arguments: ['pointer', 'pointer', 'pointer', 'pointer', 'pointer', 'pointer'], return: 'i32' } as const;
 const DEFINITIONS = {
   __errno_location: { arguments: [], return: 'pointer' },
   accept4: FOUR,
@@ -29,6 +30,7 @@ const DEFINITIONS = {
   getsockname: THREE,
   getsockopt: FIVE,
   listen: TWO,
+  pipe2: TWO,
   preadv2: FIVE,
   read: THREE,
   send: FOUR,
@@ -37,6 +39,7 @@ const DEFINITIONS = {
   shutdown: TWO,
   socket: THREE,
   socketpair: FOUR,
+  splice: SIX,
   write: THREE,
 } as const;
 
@@ -73,6 +76,11 @@ const ADDRESS_SIZE = 128;
 const SET_FLAGS = 4n;
 /** Bytes that one call of sendfile(2) sends at most. */
 const MOST_OF_FILE = 0x7ffff000;
+/** F_SETPIPE_SZ, F_GETPIPE_SZ. */
+const SET_PIPE_SIZE = 1031n;
+const GET_PIPE_SIZE = 1032n;
+/** SPLICE_F_MOVE, SPLICE_F_NONBLOCK. */
+const SPLICE = 3n;
 /** RWF_NOWAIT. */
 const NO_WAITING = 8n;
 /** `struct iovec` of 64 bits: its length, and its size. */
@@ -217,6 +225,24 @@ export class SystemCalls implements ByteCalls {
     const failed =
       this.#c.socketpair(BigInt(SocketFamily.Unix), BigInt(SocketKind.Stream) | NON_BLOCKING | CLOSE_ON_EXEC, 0n, this.#wordAt) < 0;
     return failed ? this.#failure() : [this.#word.readInt32LE(0), this.#word.readInt32LE(4)];
+  }
+
+  /** Two ends of a pipe, for reading and for writing; a number below 0: that of an error. */
+  createPipe(): readonly [output: number, input: number] | number {
+    const failed = this.#c.pipe2(this.#wordAt, NON_BLOCKING | CLOSE_ON_EXEC) < 0;
+    return failed ? this.#failure() : [this.#word.readInt32LE(0), this.#word.readInt32LE(4)];
+  }
+
+  /** @returns its size, which may be less */
+  enlargePipe(descriptor: number, size: number): number {
+    this.#c.fcntl(this.#register(descriptor), SET_PIPE_SIZE, this.#register(size));
+    return this.#c.fcntl(this.#register(descriptor), GET_PIPE_SIZE, 0n);
+  }
+
+  /** Moves bytes between a socket and a pipe. @returns how many; 0: the end of a socket */
+  splice(from: number, to: number, count: number): number {
+    const moved = this.#c.splice(this.#register(from), 0n, this.#register(to), 0n, this.#register(count), SPLICE);
+    return moved < 0 ? this.#failure() : moved;
   }
 
   /** @param address in the form of the system */

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { ReadMemory } from '../../read-memory.js';
-import { FileSending, type Connection, type ConnectingUser, type ConnectionUser } from '../connection.js';
+import { FileSending, type Connection, type ConnectingUser, type ConnectionUser, type PassingUser } from '../connection.js';
 import { openStream } from '../node/stream-of.js';
 import type { SocketAddress } from './addresses.js';
 import type { ClientHandshake, SecuringUser, ServerHandshake } from '../tls.js';
@@ -46,6 +46,9 @@ export class EpollConnection implements Connection, DescriptorOwner, Later {
   /** A part of a file waits for room. */
   #fileWaits = false;
   #closeListeners: (() => void)[] | undefined = undefined;
+  /** Where its bytes go to without being read. */
+  #target: EpollConnection | undefined = undefined;
+  #passing: PassingUser | undefined = undefined;
 
   /**
    * @param descriptor not watched yet
@@ -129,6 +132,19 @@ export class EpollConnection implements Connection, DescriptorOwner, Later {
     }
     this.writableNeedDrain = true;
     return FileSending.NoRoom;
+  }
+
+  passTo(target: Connection, user: PassingUser): boolean {
+    // TLS changes the bytes.
+    if (!(target instanceof EpollConnection) || this.#tls !== undefined || target.#tls !== undefined) return false;
+    this.#target = target;
+    this.#passing = user;
+    return true;
+  }
+
+  endPassing(): void {
+    this.#target = undefined;
+    this.#passing = undefined;
   }
 
   cork(): void {
@@ -343,6 +359,7 @@ export class EpollConnection implements Connection, DescriptorOwner, Later {
 
   /** @returns true: bytes came */
   #readOnce(): boolean {
+    if (this.#target !== undefined && this.#target.#hasRoom) return this.#pass(this.#target);
     const buffer = this.memory?.next() ?? this.buffer;
     if (buffer === undefined) return false;
     const count = this.#bytes.receive(this.#descriptor, buffer);
@@ -350,6 +367,31 @@ export class EpollConnection implements Connection, DescriptorOwner, Later {
       this.client?.onData(buffer.subarray(0, count), true);
       return true;
     }
+    return this.#readNothing(count);
+  }
+
+  /** A write goes to the system at once. */
+  get #hasRoom(): boolean {
+    return this.#corks === 0 && !this.#isConnecting && this.#output.isEmpty && !this.writableEnded;
+  }
+
+  #pass(target: EpollConnection): boolean {
+    const { pipe } = this.loop;
+    const user = this.#passing;
+    const count = pipe === undefined || user === undefined ? -Errno.InvalidArgument : pipe.fill(this.#descriptor, user.most);
+    if (count === -Errno.InvalidArgument) {
+      this.endPassing();
+      return this.#readOnce();
+    }
+    if (count <= 0) return this.#readNothing(count);
+    const sent = Math.max(pipe?.sendTo(target.#descriptor, count) ?? 0, 0);
+    // An error is found, and reported, by the write that follows.
+    user?.onPassed(count, sent < count ? pipe?.take(count - sent) : undefined);
+    return true;
+  }
+
+  /** @param count 0: the end; below 0: the number of an error */
+  #readNothing(count: number): boolean {
     if (count < 0) {
       if (count !== -Errno.Again && count !== -Errno.Interrupted) this.#fail(count, 'read');
       return false;

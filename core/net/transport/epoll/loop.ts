@@ -5,6 +5,7 @@ import { callError, SocketKind, type SystemCalls } from './calls.js';
 import { DatagramOutbox } from './datagram-outbox.js';
 import type { TlsEngine } from './openssl/engine.js';
 import { SocketFamily } from './socket-family.js';
+import { SplicePipe } from './splice-pipe.js';
 
 /** Events that epoll reports (epoll_ctl(2)). */
 export const enum Ready {
@@ -59,6 +60,7 @@ export class EpollLoop {
   readonly #owners: (DescriptorOwner | undefined)[] = [];
   readonly #generations: number[] = [];
   #generation = 0;
+  #pipe: SplicePipe | undefined = undefined;
   #size = 0;
   readonly #events = new Int32Array(new ArrayBuffer(4 * WORDS * MOST));
   readonly #eventsAt: bigint;
@@ -84,6 +86,11 @@ export class EpollLoop {
       this.#socket.close();
       throw error;
     }
+  }
+
+  /** For bytes that nothing looks at. Undefined: there is no descriptor for it at the moment. */
+  get pipe(): SplicePipe | undefined {
+    return (this.#pipe ??= SplicePipe.open(this.calls, this.open));
   }
 
   /** Registers an open descriptor. @returns the generation, for {@link change}; below 0: the number of an error */
