@@ -1,7 +1,7 @@
 import type { SecureContext } from 'node:tls';
 import { nodeTls } from './node-tls.js';
 import { contextWithSilentAuthorities } from './silent-authorities.js';
-import { useTicketKeys } from './ticket-keys.js';
+import { keysOfNode, useTicketKeys } from './ticket-keys.js';
 import { commanded } from '../toolkit/tls/conf-commands.js';
 import type { TlsContext, TlsContextOptions } from './transport/tls.js';
 
@@ -17,8 +17,14 @@ export class NodeContext implements TlsContext {
 }
 
 function contextOf({ trusted = [], formerTicketKeys = [], commands = [], ...settings }: TlsContextOptions): SecureContext {
-  const options = commands.length === 0 ? settings : { ...settings, ...commanded(settings, commands) };
+  const { ticketKeys } = settings;
+  const options = {
+    ...settings,
+    ...(commands.length > 0 && commanded(settings, commands)),
+    ...(ticketKeys !== undefined && { ticketKeys: keysOfNode(ticketKeys) }),
+  };
   const context = trusted.length > 0 ? contextWithSilentAuthorities(options, trusted) : nodeTls().createSecureContext(options);
-  if (options.ticketKeys !== undefined && formerTicketKeys.length > 0) useTicketKeys(context, [options.ticketKeys, ...formerTicketKeys]);
+  if (options.ticketKeys !== undefined && formerTicketKeys.length > 0)
+    useTicketKeys(context, [options.ticketKeys, ...formerTicketKeys.map(keysOfNode)]);
   return context;
 }

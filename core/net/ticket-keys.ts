@@ -3,6 +3,13 @@ import type { SecureContext } from 'node:tls';
 /** Bytes of each part of a key: its name, the key of the HMAC, the key of AES-128. */
 const PART = 16;
 
+/** Parts of longer keys, those for AES-256: Node takes 48 bytes. @param keys name, HMAC key, AES key */
+export function keysOfNode(keys: Buffer): Buffer {
+  if (keys.length === 3 * PART) return keys;
+  const [hmac, aes] = [PART, PART + (keys.length - PART) / 2];
+  return Buffer.concat([keys.subarray(0, PART), keys.subarray(hmac, hmac + PART), keys.subarray(aes, aes + PART)]);
+}
+
 /** Handle of Node beneath a SecureContext: the only way to several keys (src/crypto/crypto_context.cc, TicketKeyCallback). */
 interface NativeContext {
   enableTicketKeyCallback(): void;

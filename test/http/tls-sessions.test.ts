@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto';
+import { connect as connectTcp } from 'node:net';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import test, { type ExecutionContext } from 'ava';
 import { selfSigned } from '../harness/certificate.js';
 import { check } from '../harness/check.js';
+import { plugin } from '../harness/plugins.js';
 import { shared as sharedScope, type Scope } from '../harness/scope.js';
 import { startSrv, type Srv } from '../harness/srv.js';
+import { waitFor } from '../harness/wait.js';
 
 /** @param workers with several: a session that one of them made is to be resumed by any other */
 function start(t: Scope, directives: string, files: Readonly<Record<string, string>> = {}, workers = 1): Promise<Srv> {
@@ -71,8 +74,6 @@ function visit(t: ExecutionContext, port: number, options: ConnectionOptions): P
 /** How many of ten connections with the session of a first one resume it. */
 async function resumed(t: ExecutionContext, port: number, options: ConnectionOptions, later: ConnectionOptions = options): Promise<number> {
   const { session } = await visit(t, port, options);
-  // The other workers hear of a session a moment later.
-  await new Promise((resolve) => setTimeout(resolve, 200));
   let count = 0;
   for (let at = 0; at < 10; at++) if ((await visit(t, port, { ...later, session })).isReused) count++;
   return count;
@@ -88,6 +89,8 @@ test('with tickets sessions are resumed in every worker, in both versions', asyn
 
 test('without tickets sessions are resumed from a shared cache in every worker, in both versions', async (t) => {
   const port = (await shared()).port('cache');
+  // The memory reaches the workers a moment after the start.
+  await waitFor('the caches of all workers', async () => (await resumed(t, port, {})) === 10);
   t.is(await resumed(t, port, {}), 10, 'TLS 1.3');
   t.is(await resumed(t, port, TLS12), 10, 'TLS 1.2');
   t.is((await visit(t, port, {})).body, 'a');
@@ -147,6 +150,65 @@ test('ssl_session_ticket_key: of several files the first encrypts, and tickets o
     t.deepEqual([fresh.isReused, fresh.body], [false, 'a'], 'a ticket of nobody is no harm');
     // Node shows a client of TLS 1.2 no ticket that it gets beside an old one.
     if (version !== TLS12) t.true((await visit(t, after.port('tls'), { session: moved.session })).isReused, 'the client got a new ticket');
+  }
+});
+
+test('sessions of a shared cache outlive a worker and a reload', async (t) => {
+  const crash = plugin('crash', {
+    manifest: `directives: { crash: directive({ in: ['location'] }) }`,
+    body: `compile(scope) { return scope.conf.crash ? { content: () => { setImmediate(() => process.exit(3)); return -2; } } : undefined; }`,
+  });
+  const { cert, key } = selfSigned('a.example');
+  const conf = (
+    content: string,
+  ): string => `load_module modules/crash.js; events {} http { ssl_session_tickets off; ssl_session_cache shared:SSL:32k;
+    server { listen 127.0.0.1:%%PORT_tls%% ssl; ssl_certificate a.pem; ssl_certificate_key a.key; ${content} }
+    server { listen 127.0.0.1:%%PORT_crash%%; location / { crash; } } }`;
+  const srv = await startSrv(t, conf('return 200 a;'), {
+    files: { 'conf/a.pem': cert, 'conf/a.key': key, 'modules/crash.js': crash },
+    allowCrashes: true,
+  });
+  const port = srv.port('tls');
+  const session = async (): Promise<Buffer> => (await visit(t, port, TLS12)).session;
+  // The memory reaches the worker a moment after the start.
+  await waitFor('a session', async () => (await visit(t, port, { ...TLS12, session: await session() })).isReused);
+  const before = await session();
+  const leaving = connectTcp(srv.port('crash'), '127.0.0.1').on('error', () => undefined);
+  t.teardown(() => leaving.destroy());
+  leaving.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  await srv.waitForLog(/worker .*exited/);
+  const isReused = async (): Promise<boolean> => {
+    try {
+      return (await visit(t, port, { ...TLS12, session: before })).isReused;
+    } catch {
+      // No worker listens yet.
+      return false;
+    }
+  };
+  t.true(await waitFor('the next worker', isReused));
+  await srv.configure(conf('return 200 again;'));
+  srv.signal('SIGHUP');
+  await waitFor('the reload', async () => (await visit(t, port, TLS12)).body === 'again');
+  t.true(await isReused());
+  for (let at = 0; at < 200; at++) await session();
+  t.false(await isReused(), 'the oldest ones give way');
+  t.true((await visit(t, port, { ...TLS12, session: await session() })).isReused);
+});
+
+test('ssl_session_ticket_key: of 80 bytes all are used, over restarts', async (t) => {
+  const { cert, key } = selfSigned('a.example');
+  const bytes = randomBytes(60).toString('base64');
+  // The last half of the AES key is another one.
+  const alike = `${bytes.slice(0, 64)}${randomBytes(12).toString('base64')}`;
+  const files = { 'conf/a.pem': cert, 'conf/a.key': key, 'conf/long.key': bytes, 'conf/alike.key': alike };
+  const before = await start(t, 'ssl_session_ticket_key long.key;', files);
+  const after = await start(t, 'ssl_session_ticket_key long.key;', files, 2);
+  const other = await start(t, 'ssl_session_ticket_key alike.key;', files);
+  for (const version of [{}, TLS12]) {
+    const { session } = await visit(t, before.port('tls'), version);
+    t.true((await visit(t, after.port('tls'), { ...version, session })).isReused);
+    const fresh = await visit(t, other.port('tls'), { ...version, session });
+    t.deepEqual([fresh.isReused, fresh.body], [false, 'a']);
   }
 });
 

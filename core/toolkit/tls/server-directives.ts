@@ -108,14 +108,14 @@ export function serverTlsDirectives<R>(contexts: readonly ContextName[], server:
       in: contexts,
       args: { words: rest(sessionCache()) },
       default: 'none',
-      doc: 'Keeps the sessions of clients that resume without tickets. Of a shared cache every worker has a copy of this size, which learns of the sessions of others within moments.',
+      doc: 'Keeps the sessions of clients that resume without tickets. A shared cache is one memory for all workers, which outlives them and reloads.',
     }),
     ssl_session_tickets: directive({ in: contexts, args: flag(), default: 'on', doc: 'Enables session tickets.' }),
     ssl_session_ticket_key: directive({
       in: contexts,
       args: file(ticketKeys, 'path'),
       many: true,
-      doc: 'File with 48 or 80 random bytes for tickets that several servers share. With the first one tickets are encrypted; those encrypted with another one are accepted as well.',
+      doc: 'File with 48 or 80 random bytes (AES-128 or AES-256) for tickets that several servers share. With the first one tickets are encrypted; those encrypted with another one are accepted as well.',
     }),
     ssl_expiry_warning: directive({
       in: contexts,
@@ -204,12 +204,13 @@ function ocspDirectives(contexts: readonly ContextName[]) {
   };
 }
 
-/** Bytes of name, HMAC key and AES key. */
+/** Bytes of name, HMAC key and AES key, for AES-128 and AES-256. */
 export const TICKET_KEYS = 48;
+const LONG_TICKET_KEYS = 80;
 
-/** nginx's files hold name, AES key and HMAC key. Of the longer keys in files of 80 bytes Node takes a part. */
-function ticketKeys({ bytes }: InputFile): Buffer | undefined {
-  if (bytes.length !== 48 && bytes.length !== 80) return undefined;
-  if (bytes.length === TICKET_KEYS) return Buffer.concat([bytes.subarray(0, 16), bytes.subarray(32), bytes.subarray(16, 32)]);
-  return Buffer.concat([bytes.subarray(0, 16), bytes.subarray(16, 32), bytes.subarray(48, 64)]);
+/** @returns name, HMAC key and AES key: 16 bytes each, or 16, 32 and 32. nginx's files of 48 bytes have the AES key before the HMAC key. */
+export function ticketKeys({ bytes }: Pick<InputFile, 'bytes'>): Buffer | undefined {
+  if (bytes.length === LONG_TICKET_KEYS) return bytes;
+  if (bytes.length !== TICKET_KEYS) return undefined;
+  return Buffer.concat([bytes.subarray(0, 16), bytes.subarray(32), bytes.subarray(16, 32)]);
 }

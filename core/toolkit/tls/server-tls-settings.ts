@@ -61,7 +61,7 @@ export interface ServerTlsServices {
 
 /** The TLS settings of the servers of one traffic engine in one thread. */
 export class ServerTlsSettings<R extends object> {
-  readonly #caches = new SessionCaches();
+  readonly #caches: SessionCaches;
   /** Made ones by the certificates they are for: with the same keys servers share their TLS context. */
   readonly #ticketKeysMade = new Map<string, Buffer>();
   readonly #texts = new EqualTexts();
@@ -87,22 +87,24 @@ export class ServerTlsSettings<R extends object> {
     this.#files = files;
     this.#library = library;
     this.#watch = new CertificateWatch(events);
+    this.#caches = new SessionCaches({ info, channels });
     this.#stapling = new Stapling({ info, tasks, log, channels, library, names, guard });
   }
 
   start(role: 'master' | 'worker' | 'control'): void {
     this.#stapling.start(role);
+    this.#caches.start(role);
     if (role === 'master') {
       this.#isStarted = true;
       this.#checkSoon();
       this.#tasks.every(CHECK_EVERY, () => this.#watch.check());
     }
-    if (role === 'worker') this.#caches.connect(() => this.#info.secret(`${this.name}: sessions`, 16).toString('hex'));
   }
 
   stop(): void {
     this.#isStarted = false;
-    this.#caches.close();
+    this.#stapling.stop();
+    this.#caches.stop();
   }
 
   /** Looks at certificates when those of a change are active. */
@@ -211,8 +213,8 @@ export class ServerTlsSettings<R extends object> {
     const clients = clientTls(scope, digestOf);
     // A ticket has the certificate of the client and not its chain, so the length of the chain would be unknown later.
     const givesTickets = conf.ssl_session_tickets && clients.clientAuthority === undefined;
-    const configured = this.#sessions(conf.ssl_session_cache.words);
-    const sessions = configured ?? (conf.ssl_session_tickets && !givesTickets ? this.#caches.shared(...OF_CLIENTS) : undefined);
+    const configured = this.#sessions(scope);
+    const sessions = configured ?? (conf.ssl_session_tickets && !givesTickets ? this.#caches.shared(scope, ...OF_CLIENTS) : undefined);
     const [ticketKeys = this.#madeTicketKeys(digestOf([...cert, ...sources])), ...formerKeys] = this.#ticketKeysOf(scope);
     const statuses = this.#stapling.of(scope, pairs);
     const commands = this.#commands(scope);
@@ -276,14 +278,15 @@ export class ServerTlsSettings<R extends object> {
     return parameters.in(scope, 'ssl_dhparam', (reason) => `cannot load "ssl_dhparam" "${parameters.path}": ${reason}`);
   }
 
-  #sessions(words: readonly CacheWord[]): TlsSessions | undefined {
+  #sessions(scope: TlsScope<R>): TlsSessions | undefined {
+    const words: readonly CacheWord[] = scope.conf.ssl_session_cache.words;
     const shared = words.find((word) => word.kind === 'shared');
-    if (shared !== undefined) return this.#caches.shared(shared.name, shared.size);
+    if (shared !== undefined) return this.#caches.shared(scope, shared.name, shared.size);
     const builtin = words.find((word) => word.kind === 'builtin');
     return builtin && this.#caches.builtin(builtin.size);
   }
 
-  /** In the form of Node: 16 bytes each of name, HMAC key, AES key. */
+  /** Name, HMAC key, AES key: see {@link ticketKeys}. */
   #ticketKeysOf(scope: TlsScope<R>): readonly Buffer[] {
     return scope.each(scope.conf.ssl_session_ticket_key, (key) => {
       const name = 'ssl_session_ticket_key';

@@ -9,40 +9,27 @@ interface Entry {
   readonly expires: number;
 }
 
-/** Sessions by id, for clients that resume without tickets. The one stored first gives way when the size is used up. */
+/** Sessions of one thread by id (`builtin`). The one stored first gives way when the size is used up. */
 export class SessionCache implements TlsSessions {
   readonly #entries = new Map<string, Entry>();
   #bytes = 0;
 
-  /**
-   * @param size bytes
-   * @param onStored notifies the other workers
-   */
-  constructor(
-    private readonly size: number,
-    private readonly onStored: (id: string, session: Buffer, expires: number) => void,
-  ) {}
+  /** @param size bytes */
+  constructor(private readonly size: number) {}
 
   store(id: string, session: Buffer, timeout: number): void {
-    const expires = Date.now() + timeout;
-    this.adopt(id, session, expires);
-    this.onStored(id, session, expires);
-  }
-
-  find(id: string): Buffer | undefined {
-    const entry = this.#entries.get(id);
-    return entry === undefined || entry.expires <= Date.now() ? undefined : entry.session;
-  }
-
-  /** Keeps what another worker has stored. */
-  adopt(id: string, session: Buffer, expires: number): void {
     this.#delete(id);
-    this.#entries.set(id, { session, expires });
+    this.#entries.set(id, { session, expires: Date.now() + timeout });
     this.#bytes += cost(id, session);
     for (const oldest of this.#entries.keys()) {
       if (this.#bytes <= this.size) return;
       this.#delete(oldest);
     }
+  }
+
+  find(id: string): Buffer | undefined {
+    const entry = this.#entries.get(id);
+    return entry === undefined || entry.expires <= Date.now() ? undefined : entry.session;
   }
 
   #delete(id: string): void {

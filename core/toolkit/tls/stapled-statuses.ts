@@ -72,6 +72,7 @@ export class StapledStatuses {
   readonly #requests: StatusRequests;
   #fetched: AllFetched = new Map();
   #channel: Channel<AllFetched, Change> | undefined = undefined;
+  #isStopped = false;
   #waiting: Entry[] = [];
   #running = 0;
 
@@ -85,6 +86,11 @@ export class StapledStatuses {
     const channel = this.services.channels.open<AllFetched, Change>('statuses of certificates', { apply: applied });
     this.#channel = channel;
     if (role === 'master' && channel.value === undefined) void channel.publish(new Map());
+  }
+
+  /** Another object of the module may use the responses. */
+  stop(): void {
+    this.#isStopped = true;
   }
 
   /** The status of a certificate, the same object for the same key. */
@@ -111,7 +117,7 @@ export class StapledStatuses {
     entry.timer?.cancel();
     this.#entries.delete(key);
     this.#waiting = this.#waiting.filter((one) => one !== entry);
-    if (this.#fetches && this.#all.has(key)) this.#keep({ key, fetched: undefined });
+    if (this.#fetches && !this.#isStopped && this.#all.has(key)) this.#keep({ key, fetched: undefined });
   }
 
   /** This thread asks the responders. */

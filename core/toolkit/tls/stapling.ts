@@ -28,6 +28,10 @@ export class Stapling {
     this.#statuses.start(role);
   }
 
+  stop(): void {
+    this.#statuses.stop();
+  }
+
   /** The statuses of certificates, in their order. */
   of(scope: TlsScope<never>, certificates: readonly SentCertificate[]): readonly (StapledStatus | undefined)[] | undefined {
     const { conf } = scope;

@@ -22,6 +22,7 @@ const DEFINITIONS = {
   EVP_PKEY_free: { arguments: ['pointer'], return: 'void' },
   EVP_PKEY_get_bits: { arguments: ['pointer'], return: 'i32' },
   EVP_aes_128_cbc: { arguments: [], return: 'pointer' },
+  EVP_aes_256_cbc: { arguments: [], return: 'pointer' },
   PEM_read_bio_Parameters: { arguments: ['pointer', 'pointer'], return: 'pointer' },
   PEM_read_bio_PrivateKey: { arguments: ['pointer', 'pointer', 'pointer', 'string'], return: 'pointer' },
   PEM_read_bio_X509: { arguments: ['pointer', 'pointer', 'pointer', 'string'], return: 'pointer' },

@@ -1,7 +1,7 @@
 import type { TlsContextOptions } from '../../tls.js';
 import { NONE, type Handle, type OpenSsl } from './library.js';
 
-/** Bytes of each part of a key: its name, the key of the HMAC, the key of AES-128; and of the initialization vector. */
+/** Bytes of the name of a key, and of the initialization vector. */
 const PART = 16;
 
 /** Results of the callback (SSL_CTX_set_tlsext_ticket_key_evp_cb(3)). */
@@ -19,6 +19,8 @@ const KIND_BYTES = 5;
 interface TicketKey {
   readonly name: Buffer;
   readonly aes: Buffer;
+  /** AES-128 or AES-256, by the length of its key. */
+  readonly cipher: Handle;
   /** Parameters of the HMAC, which lead to the memory after them. */
   readonly mac: Buffer;
   readonly memory: readonly Buffer[];
@@ -27,12 +29,9 @@ interface TicketKey {
 /** Tickets of one thread: encrypted with the first key of a context, and accepted with each of its keys. */
 export class TicketKeys {
   readonly #keys = new WeakMap<TlsContextOptions, readonly TicketKey[]>();
-  readonly #cipher: Handle;
   readonly #vector: Buffer = Buffer.alloc(PART);
 
-  constructor(private readonly ssl: OpenSsl) {
-    this.#cipher = ssl.c.EVP_aes_128_cbc();
-  }
+  constructor(private readonly ssl: OpenSsl) {}
 
   /** Encrypts the next ticket. @returns see SSL_CTX_set_tlsext_ticket_key_evp_cb(3), as {@link open} */
   seal(options: TlsContextOptions, name: Handle, vector: Handle, cipher: Handle, mac: Handle): number {
@@ -42,7 +41,7 @@ export class TicketKeys {
     if (c.RAND_bytes(this.#vector, PART) !== 1) return FAILED;
     ffi.exportBuffer(key.name, name, PART);
     ffi.exportBuffer(this.#vector, vector, PART);
-    const isReady = c.EVP_EncryptInit_ex(cipher, this.#cipher, NONE, key.aes, this.#vector) === 1;
+    const isReady = c.EVP_EncryptInit_ex(cipher, key.cipher, NONE, key.aes, this.#vector) === 1;
     return isReady && c.EVP_MAC_CTX_set_params(mac, key.mac) === 1 ? USE : FAILED;
   }
 
@@ -53,7 +52,7 @@ export class TicketKeys {
     const keys = this.#keysOf(options);
     const key = keys.find((one) => one.name.equals(asked));
     if (key === undefined) return UNKNOWN;
-    const isReady = c.EVP_MAC_CTX_set_params(mac, key.mac) === 1 && c.EVP_DecryptInit_ex(cipher, this.#cipher, NONE, key.aes, vector) === 1;
+    const isReady = c.EVP_MAC_CTX_set_params(mac, key.mac) === 1 && c.EVP_DecryptInit_ex(cipher, key.cipher, NONE, key.aes, vector) === 1;
     if (!isReady) return FAILED;
     return key === keys[0] ? USE : RENEW;
   }
@@ -68,14 +67,17 @@ export class TicketKeys {
   }
 
   #key(key: Buffer): TicketKey {
-    const part = (at: number): Buffer => Buffer.from(key.subarray(at * PART, (at + 1) * PART));
-    const [name, hmac, aes] = [part(0), part(1), part(2)];
+    const length = (key.length - PART) / 2;
+    const part = (from: number, to: number): Buffer => Buffer.from(key.subarray(from, to));
+    const [name, hmac, aes] = [part(0, PART), part(PART, PART + length), part(PART + length, key.length)];
+    const { c } = this.ssl;
+    const cipher = length === PART ? c.EVP_aes_128_cbc() : c.EVP_aes_256_cbc();
     const [keyName, digestName, digest] = [Buffer.from('key\0'), Buffer.from('digest\0'), Buffer.from('sha256\0')];
     // An empty one ends the list.
     const mac = Buffer.alloc(3 * PARAMETER_SIZE);
     this.#setParameter(mac, 0, keyName, KIND_BYTES, hmac, hmac.length);
     this.#setParameter(mac, PARAMETER_SIZE, digestName, KIND_TEXT, digest, digest.length - 1);
-    return { name, aes, mac, memory: [keyName, digestName, digest, hmac] };
+    return { name, aes, cipher, mac, memory: [keyName, digestName, digest, hmac] };
   }
 
   #setParameter(list: Buffer, at: number, name: Buffer, kind: number, data: Buffer, size: number): void {
