@@ -11,6 +11,7 @@ import { HangWatch } from './hang-watch.js';
 import type { FromWorker, ToWorker, WorkerData, WorkerStart, WorkerState } from '../worker/protocol.js';
 import { ELSEWHERE, type SocketRequest } from '../net/socket-source.js';
 import { OpenDescriptors } from '../net/transport/open-descriptors.js';
+import { freeAbandoned } from '../net/transport/transports.js';
 import type { BoundSocket } from './bound-sockets.js';
 
 const WORKER_FILE = new URL('../worker/main.js', import.meta.url);
@@ -125,7 +126,7 @@ export class WorkerHandle implements Participant {
     this.ended = new Promise((resolve) => {
       this.#thread.once('exit', (code) => {
         this.#isStuck = false;
-        this.#open.closeAll();
+        this.#open.closeAll(freeAbandoned);
         resolve(this.#end(code));
       });
       this.#giveUp = () => resolve(this.#end(1));

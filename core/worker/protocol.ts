@@ -1,4 +1,5 @@
 /** Messages between the master and a worker thread. Messages arrive in the order they were sent. */
+import type { OpenMemory } from '../net/transport/open-descriptors.js';
 import type { GracefulEnd } from '../config/change.js';
 import type { FileContents } from '../config/granted-files.js';
 import type { EventMessage } from '../api/event-message.js';
@@ -47,7 +48,7 @@ export interface WorkerData extends WorkerStart {
   /** Memory of its {@link LifeSigns}. */
   readonly signs: SharedArrayBuffer;
   /** See {@link OpenDescriptors}. */
-  readonly descriptors: SharedArrayBuffer;
+  readonly descriptors: OpenMemory;
 }
 
 /** The state at one moment between two transactions. */

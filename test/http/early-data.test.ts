@@ -4,6 +4,7 @@ import test from 'ava';
 import { NodeContext } from '../../core/net/node-context.js';
 import { addressBytes } from '../../core/net/transport/epoll/addresses.js';
 import { SystemCalls } from '../../core/net/transport/epoll/calls.js';
+import { OpenTls } from '../../core/net/transport/open-tls.js';
 import { TlsEngine } from '../../core/net/transport/epoll/openssl/engine.js';
 import { NONE } from '../../core/net/transport/epoll/openssl/library.js';
 import { httpBackend } from '../harness/backends.js';
@@ -18,7 +19,7 @@ const FILES = { 'conf/own.pem': own.cert, 'conf/own.key': own.key };
 const TLS = 'ssl_certificate own.pem; ssl_certificate_key own.key;';
 
 const calls = new SystemCalls(ffi);
-const engine = new TlsEngine(ffi, calls);
+const engine = new TlsEngine(ffi, calls, new OpenTls());
 const { c } = engine.ssl;
 const context = new NodeContext({ ca: [] });
 

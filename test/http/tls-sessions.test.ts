@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { connect as connectTcp } from 'node:net';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import test, { type ExecutionContext } from 'ava';
@@ -153,19 +154,28 @@ test('ssl_session_ticket_key: of several files the first encrypts, and tickets o
   }
 });
 
-test('sessions of a shared cache outlive a worker and a reload', async (t) => {
-  const crash = plugin('crash', {
-    manifest: `directives: { crash: directive({ in: ['location'] }) }`,
-    body: `compile(scope) { return scope.conf.crash ? { content: () => { setImmediate(() => process.exit(3)); return -2; } } : undefined; }`,
-  });
-  const { cert, key } = selfSigned('a.example');
-  const conf = (
-    content: string,
-  ): string => `load_module modules/crash.js; events {} http { ssl_session_tickets off; ssl_session_cache shared:SSL:32k;
+const CRASH = plugin('crash', {
+  manifest: `directives: { crash: directive({ in: ['location'] }) }`,
+  body: `compile(scope) { return scope.conf.crash ? { content: () => { setImmediate(() => process.exit(3)); return -2; } } : undefined; }`,
+});
+
+/** Ends a worker. */
+function crash(t: ExecutionContext, srv: Srv): void {
+  const client = connectTcp(srv.port('crash'), '127.0.0.1').on('error', () => undefined);
+  t.teardown(() => client.destroy());
+  client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+}
+
+const withSharedCache = (
+  content: string,
+): string => `load_module modules/crash.js; events {} http { ssl_session_tickets off; ssl_session_cache shared:SSL:32k;
     server { listen 127.0.0.1:%%PORT_tls%% ssl; ssl_certificate a.pem; ssl_certificate_key a.key; ${content} }
     server { listen 127.0.0.1:%%PORT_crash%%; location / { crash; } } }`;
-  const srv = await startSrv(t, conf('return 200 a;'), {
-    files: { 'conf/a.pem': cert, 'conf/a.key': key, 'modules/crash.js': crash },
+
+test('sessions of a shared cache outlive a worker and a reload', async (t) => {
+  const { cert, key } = selfSigned('a.example');
+  const srv = await startSrv(t, withSharedCache('return 200 a;'), {
+    files: { 'conf/a.pem': cert, 'conf/a.key': key, 'modules/crash.js': CRASH },
     allowCrashes: true,
   });
   const port = srv.port('tls');
@@ -173,9 +183,7 @@ test('sessions of a shared cache outlive a worker and a reload', async (t) => {
   // The memory reaches the worker a moment after the start.
   await waitFor('a session', async () => (await visit(t, port, { ...TLS12, session: await session() })).isReused);
   const before = await session();
-  const leaving = connectTcp(srv.port('crash'), '127.0.0.1').on('error', () => undefined);
-  t.teardown(() => leaving.destroy());
-  leaving.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  crash(t, srv);
   await srv.waitForLog(/worker .*exited/);
   const isReused = async (): Promise<boolean> => {
     try {
@@ -186,13 +194,45 @@ test('sessions of a shared cache outlive a worker and a reload', async (t) => {
     }
   };
   t.true(await waitFor('the next worker', isReused));
-  await srv.configure(conf('return 200 again;'));
+  await srv.configure(withSharedCache('return 200 again;'));
   srv.signal('SIGHUP');
   await waitFor('the reload', async () => (await visit(t, port, TLS12)).body === 'again');
   t.true(await isReused());
   for (let at = 0; at < 200; at++) await session();
   t.false(await isReused(), 'the oldest ones give way');
   t.true((await visit(t, port, { ...TLS12, session: await session() })).isReused);
+});
+
+test('connections of workers that have died leave no memory', async (t) => {
+  const { cert, key } = selfSigned('a.example');
+  const srv = await startSrv(
+    t,
+    `load_module modules/crash.js; events {} http {
+      server { listen 127.0.0.1:%%PORT_tls%% ssl; ssl_certificate a.pem; ssl_certificate_key a.key; return 200 a; }
+      server { listen 127.0.0.1:%%PORT_crash%%; location / { crash; } } }`,
+    { files: { 'conf/a.pem': cert, 'conf/a.key': key, 'modules/crash.js': CRASH }, allowCrashes: true },
+  );
+  const port = srv.port('tls');
+  const { session } = await visit(t, port, {});
+  const connected = (): Promise<TLSSocket> =>
+    new Promise((resolve, reject) => {
+      const socket: TLSSocket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false, session }, () => resolve(socket));
+      t.teardown(() => socket.destroy());
+      socket.on('error', reject);
+    });
+  const memory = (): number => Number(/^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${String(srv.pid)}/status`, 'utf8'))?.[1]);
+  const used: number[] = [];
+  for (let generation = 1; generation <= 10; generation++) {
+    const idle: TLSSocket[] = [];
+    for (let at = 0; at < 100; at++) idle.push(await connected());
+    used.push(memory());
+    crash(t, srv);
+    await Promise.all(idle.map((socket) => new Promise((resolve) => socket.once('close', resolve).resume())));
+    await waitFor('the next worker', async () => (await connected().catch(() => undefined))?.destroy() !== undefined);
+  }
+  const [, , third = 0] = used;
+  const grown = (used.at(-1) ?? Infinity) - third;
+  t.true(grown < 8000, `${grown} kB since the third: ${used.join(' ')}`);
 });
 
 test('ssl_session_ticket_key: of 80 bytes all are used, over restarts', async (t) => {

@@ -32,7 +32,7 @@ class Calls extends SystemCalls {
 
 const calls = new Calls(ffi);
 const loop = new EpollLoop(calls, new OpenDescriptors());
-const engine = new TlsEngine(ffi, loop.calls);
+const engine = new TlsEngine(ffi, loop.calls, loop.open.tls);
 loop.tls = engine;
 const buffers = new ReadBuffers();
 

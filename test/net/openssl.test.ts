@@ -33,7 +33,7 @@ const PLACE = {
 };
 
 const loop = new EpollLoop(new SystemCalls(ffi), new OpenDescriptors());
-const engine = new TlsEngine(ffi, loop.calls);
+const engine = new TlsEngine(ffi, loop.calls, loop.open.tls);
 loop.tls = engine;
 
 /** Sends back what it gets, and ends when the client does. */
@@ -206,6 +206,40 @@ test.serial('clients that leave while their handshakes wait for a later turn hol
   const socket = await secure(port);
   socket.destroy();
   await areGone(users);
+});
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+test.serial('handshakes that wait go on in their order, before new ones, and hold up nothing else', async (t) => {
+  const order: string[] = [];
+  const one = (name: string): { onTurn(): void } => ({
+    onTurn() {
+      if (engine.isBusy) {
+        engine.postpone(this);
+        return;
+      }
+      order.push(name);
+      // More than a turn has.
+      engine.countTime(3);
+    },
+  });
+  engine.countTime(3);
+  for (const name of ['a', 'b', 'c']) {
+    t.true(engine.isBusy);
+    engine.postpone(one(name));
+  }
+  for (const expected of ['a', 'ab', 'abc']) {
+    engine.later({ onTurn: () => order.push('-') });
+    await turn();
+    t.is(order.filter((name) => name !== '-').join(''), expected);
+    t.is(order.filter((name) => name === '-').length, expected.length, 'reads do not wait');
+    t.true(engine.isBusy, 'one that comes now waits');
+    engine.postpone(one(`${expected}+`));
+  }
+  for (let at = 0; at < 3; at++) await turn();
+  t.deepEqual(order.slice(-3), ['a+', 'ab+', 'abc+']);
+  await turn();
+  t.false(engine.isBusy);
 });
 
 test.serial('a handshake of single bytes is as good as any', async (t) => {

@@ -4,6 +4,7 @@ import { assert, ipV4, ipV6, nat, oneof, property } from 'fast-check';
 import test from 'ava';
 import { addressBytes, pathBytes, readAddress } from '../../core/net/transport/epoll/addresses.js';
 import { OpenDescriptors } from '../../core/net/transport/open-descriptors.js';
+import type { AbandonedTls } from '../../core/net/transport/open-tls.js';
 
 const open = (): number => openSync('/dev/null', 'r');
 
@@ -45,8 +46,22 @@ test('descriptors of a thread that has died are closed, and no others', (t) => {
   // Beyond the first size of the table, and its last one.
   for (const number of [100_000, 10_000_000]) ofWorker.add(number);
   ofWorker.delete(100_000);
-  t.is(table.closeAll(), 1);
+  ofWorker.tls.addConnection(lost, 7n);
+  ofWorker.tls.addConnection(closed, 8n);
+  ofWorker.tls.deleteConnection(closed);
+  for (const context of [1n, 2n, 3n]) ofWorker.tls.addContext(context);
+  ofWorker.tls.deleteContext(2n);
+  ofWorker.tls.addContext(4n);
+  const freed: AbandonedTls[] = [];
+  t.is(
+    table.closeAll((abandoned) => void freed.push(abandoned)),
+    1,
+  );
+  t.deepEqual(freed, [{ connections: [7n], contexts: [1n, 4n, 3n] }]);
   t.throws(() => fstatSync(lost), { code: 'EBADF' });
   t.notThrows(() => fstatSync(other));
-  t.is(table.closeAll(), 0);
+  t.is(
+    table.closeAll((abandoned) => t.deepEqual(abandoned, { connections: [], contexts: [] })),
+    0,
+  );
 });

@@ -5,6 +5,7 @@ import { NodeTransport } from './node/node-transport.js';
 import { OpenDescriptors } from './open-descriptors.js';
 import type { Transport } from './transport.js';
 
+export { freeAbandoned } from './epoll/openssl/abandoned.js';
 export { SystemTlsLibrary } from './epoll/openssl/system-tls-library.js';
 
 /** The transports of one thread: one of them makes the connections to come, and those of another one that was chosen before live on. */

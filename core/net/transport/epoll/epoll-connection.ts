@@ -408,7 +408,7 @@ export class EpollConnection implements Connection, DescriptorOwner, Later {
     const user = this.client as SecuringUser | undefined;
     if (tls === undefined || user === undefined || this.destroyed) return;
     this.#isPostponed = this.loop.tls?.isBusy === true;
-    if (this.#isPostponed) this.loop.tls?.later(this);
+    if (this.#isPostponed) this.loop.tls?.postpone(this);
     const result = this.#isPostponed ? Handshake.Waits : tls.handshake();
     if (result === Handshake.Waits) {
       this.#watch();

@@ -61,7 +61,7 @@ export class EpollTransport implements Transport {
     if (this.#isTried) return this.loop.tls !== undefined;
     this.#isTried = true;
     try {
-      const engine = new TlsEngine(this.ffi, this.loop.calls);
+      const engine = new TlsEngine(this.ffi, this.loop.calls, this.loop.open.tls);
       testTls(engine);
       this.loop.tls = engine;
       return true;

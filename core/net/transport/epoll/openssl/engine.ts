@@ -1,5 +1,6 @@
 import type * as Ffi from 'node:ffi';
 import type { SystemCalls } from '../calls.js';
+import type { OpenTls } from '../../open-tls.js';
 import type { TlsContext } from '../../tls.js';
 import { Callbacks } from './callbacks.js';
 import { makeContext } from './context.js';
@@ -24,6 +25,10 @@ export class TlsEngine {
   readonly #contexts = new WeakMap<TlsContext, Handle>();
   readonly #ended: FinalizationRegistry<Handle>;
   #waiting: Later[] = [];
+  /** Handshakes that wait for their time, in their order, from {@link #next} on. */
+  #handshakes: Later[] = [];
+  #next = 0;
+  #isTurn = false;
   #isPlanned = false;
   /** Milliseconds of this turn that handshakes have used, and when the turn ends. */
   #used = 0;
@@ -32,11 +37,13 @@ export class TlsEngine {
   constructor(
     ffi: typeof Ffi,
     readonly calls: SystemCalls,
+    readonly made: OpenTls,
   ) {
     this.ssl = new OpenSsl(ffi);
     this.callbacks = new Callbacks(this.ssl);
     // Connections have references of their own.
     this.#ended = new FinalizationRegistry((context) => {
+      made.deleteContext(context);
       this.ssl.c.SSL_CTX_free(context);
       this.contexts--;
     });
@@ -47,15 +54,22 @@ export class TlsEngine {
     const known = this.#contexts.get(context);
     if (known !== undefined) return known;
     const made = makeContext(this.ssl, context.options, this.callbacks);
+    this.made.addContext(made);
     this.#contexts.set(context, made);
     this.#ended.register(context, made);
     this.contexts++;
     return made;
   }
 
-  /** Handshakes have used their time of this turn. */
+  /** Handshakes have used their time of this turn, or others came first: one that would go on waits, see {@link postpone}. */
   get isBusy(): boolean {
-    return this.#used > TURN;
+    return this.#used > TURN || (!this.#isTurn && this.#next < this.#handshakes.length);
+  }
+
+  /** Goes on with a handshake after the ones that were postponed before. */
+  postpone(one: Later): void {
+    this.#handshakes.push(one);
+    this.#plan();
   }
 
   /** @param time milliseconds that a step of a handshake has taken */
@@ -79,17 +93,30 @@ export class TlsEngine {
   readonly #turn = (): void => {
     this.#isPlanned = false;
     this.#used = 0;
+    this.#isTurn = true;
     const waiting = this.#waiting;
     this.#waiting = [];
     let next = 0;
     try {
       while (next < waiting.length) waiting[next++]?.onTurn();
+      this.#goOn();
     } finally {
+      this.#isTurn = false;
       // One has failed: the others go on.
       if (next < waiting.length) {
         this.#waiting = [...waiting.slice(next), ...this.#waiting];
         this.#plan();
       }
+      if (this.#next < this.#handshakes.length) this.#plan();
     }
   };
+
+  /** Postponed handshakes, as far as their time goes. */
+  #goOn(): void {
+    const end = this.#handshakes.length;
+    while (this.#next < end && this.#used <= TURN) this.#handshakes[this.#next++]?.onTurn();
+    if (this.#next < this.#handshakes.length / 2) return;
+    this.#handshakes = this.#handshakes.slice(this.#next);
+    this.#next = 0;
+  }
 }

@@ -59,6 +59,7 @@ export class TlsStream implements ByteCalls, TlsSubject {
     this.options = context.options;
     this.#ssl = ssl.c.SSL_new(engine.contextOf(context));
     ssl.assert(this.#ssl !== NONE);
+    engine.made.addConnection(descriptor, this.#ssl);
     engine.open++;
     ssl.c.SSL_set0_wbio(this.#ssl, ssl.c.BIO_new_socket(descriptor, STAYS_OPEN));
   }
@@ -219,6 +220,7 @@ export class TlsStream implements ByteCalls, TlsSubject {
     if (this.#ssl === NONE) return;
     const { c } = this.engine.ssl;
     c.SSL_set_shutdown(this.#ssl, ENDED);
+    this.engine.made.deleteConnection(this.descriptor);
     c.SSL_free(this.#ssl);
     this.#ssl = NONE;
     this.engine.open--;
