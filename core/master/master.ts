@@ -2,23 +2,15 @@ import { ZoneMetrics } from '../zone/metrics.js';
 import { release, type } from 'node:os';
 import { dirname } from 'node:path';
 import type { CarriedState } from '../zone/carried-state.js';
-import { ConfigTree } from '../config/tree.js';
 import type { ParsedText } from '../config/parser.js';
-import { apiFolders, type FileFolders } from '../changes/api-files.js';
-import { effectiveTree } from '../changes/effective-tree.js';
-import { assertHeapRoom } from '../changes/heap-room.js';
 import { EventRecord } from '../api/event-record.js';
 import { StoredAddresses } from '../changes/found-table.js';
 import { toldEverywhere } from '../changes/in-force.js';
 import { Staging } from '../changes/staging.js';
-import { Store } from '../changes/store.js';
-import { fileDigests } from '../changes/file-digests.js';
 import { explained } from '../changes/store-error.js';
-import type { TransactionQueue } from '../changes/transactions.js';
 import { FIGURES_SIZE } from '../http/request/figures.js';
 import { assemble, type Assembly } from '../kernel/assembly.js';
 import type { MainConf } from '../kernel/core-directives.js';
-import { checkWithHelpers } from '../kernel/helper-configurations.js';
 import { ControlListeners } from '../net/control-listeners.js';
 import { Resolver } from '../net/dns/resolver.js';
 import type { Crew } from '../upstream/discovery/discovered-members.js';
@@ -27,12 +19,9 @@ import { MasterChannels } from '../kernel/channel-hub.js';
 import { Instance } from '../kernel/instance.js';
 import { outdatedCode } from '../kernel/outdated-code.js';
 import { newSecret } from '../kernel/server-info.js';
-import { readConfiguration } from '../kernel/read-configuration.js';
-import { readSettings } from '../kernel/settings.js';
 import { Cluster } from '../contract/cluster.js';
 import { EventLog } from '../contract/events.js';
 import { ConfigurationHistory } from '../contract/history.js';
-import { Redis, type ClusterChanges, type RedisConnection } from '../contract/redis.js';
 import { ServerInfo } from '../contract/server-info.js';
 import { ServerStatus } from '../contract/server-status.js';
 import { KeyValue } from '../contract/key-value.js';
@@ -44,13 +33,13 @@ import type { HelperSet } from './helper-set.js';
 import type { MasterOptions } from './master-options.js';
 import { showStaged } from './staged-services.js';
 import { NodeCluster } from './node-cluster.js';
-import { openChanges, type Changes } from './open-changes.js';
 import { MasterStatus } from './status.js';
 import { ProcessFiles } from './process-files.js';
 import { ReloadRecord } from './reload-record.js';
 import { Takeover } from './takeover.js';
 import { Upgrade } from './upgrade.js';
 import { applyProcessSettings, warnOfUser } from './process-settings.js';
+import { StoredConfiguration } from './stored-configuration.js';
 import { WorkerSupply } from './worker-supply.js';
 import { WorkerPool } from './worker-pool.js';
 import { ZoneSharing } from './zone-sharing.js';
@@ -70,13 +59,8 @@ export class Master {
   readonly #channels = new MasterChannels((channel, data) => this.#tellWorkers(channel, data));
   readonly #status: MasterStatus;
   readonly #zoneSharing: ZoneSharing;
-  #store: Store | undefined;
   readonly #cluster: NodeCluster;
-  /** The files of the start. */
-  #file: ConfigTree | undefined;
-  /** Name of the `redis` block that has the order of changes. */
-  #sharedName: string | undefined;
-  #changes: Changes | undefined;
+  readonly #configuration: StoredConfiguration;
   readonly #identity: ProcessFiles;
   #running = false;
   readonly #secret: Uint8Array;
@@ -99,26 +83,38 @@ export class Master {
     const sockets = options.parent ?? this.#takeover?.sockets;
     const identity = { role: 'master', worker: -1, installation, prefix, confFolder: dirname(source.conf), secret: this.#secret } as const;
     this.#instance = new Instance({ ...identity, granted: options.parent?.granted, log, validates: true });
-    this.#instance.services.provideLater(Transactions, () => this.#changes?.transactions);
-    this.#instance.services.provideLater(ConfigurationHistory, () => this.#changes?.history);
-    this.#instance.services.provideLater(KeyValue, () => this.#changes?.keyValue);
+    this.#instance.services.provideLater(Transactions, () => this.#configuration.changes?.transactions);
+    this.#instance.services.provideLater(ConfigurationHistory, () => this.#configuration.changes?.history);
+    this.#instance.services.provideLater(KeyValue, () => this.#configuration.changes?.keyValue);
     const info = this.#instance.services.get(ServerInfo);
     this.#cluster = new NodeCluster({
       clusterName: () => info.clusterName,
       nodeName: () => this.#nodeName,
       srv: installation.version,
       log,
-      configuration: () => this.#queue,
-      pairs: () => this.#changes?.keyValue.shared,
+      configuration: () => this.#configuration.queue,
+      pairs: () => this.#configuration.changes?.keyValue.shared,
     });
     this.#instance.services.provide(Cluster, this.#cluster);
-    this.#instance.services.provide(ModuleStorages, new ModuleStorages(() => this.#store));
+    this.#instance.services.provide(ModuleStorages, new ModuleStorages(() => this.#configuration.store));
     const discovery = new Discovery({ log, resolver: (settings) => new Resolver(settings, log, this.#instance.services.get(ZoneMetrics)) });
     const shared = { zones: this.#zones, figures: this.#figures, workers: places };
     const listening = { controlListeners: this.#controlListeners, reservations: sockets };
     const between = { events: this.#events, channels: this.#channels, discovery };
     this.#assembly = assemble(this.#instance, { role: 'master', files, errorLog, ...shared, ...between, ...listening });
     showStaged(this.#instance, this.#staging);
+    this.#configuration = new StoredConfiguration({
+      options,
+      instance: this.#instance,
+      staging: this.#staging,
+      events: this.#events,
+      cluster: this.#cluster,
+      nodeName: () => this.#nodeName,
+      participants: () => this.#workers.participants,
+      heapSize: () => this.#supply.heapSize,
+      takeover: this.#takeover,
+      onStore: (store) => this.#assembly.remember(new StoredAddresses(store)),
+    });
     this.#instance.services.provide(EventLog, this.#events);
     this.#identity = new ProcessFiles(options.parent, log);
     this.#signals = new ReloadRecord((state) => this.#identity.writeReloadState(state), log);
@@ -126,7 +122,7 @@ export class Master {
       options,
       instance: this.#instance,
       events: this.#events,
-      transact: (calls, context) => this.#queue.together(calls, context),
+      transact: (calls, context) => this.#configuration.queue.together(calls, context),
       cluster: this.#cluster,
       listeners: this.#controlListeners,
       takeover: this.#takeover,
@@ -136,7 +132,7 @@ export class Master {
       instance: this.#instance,
       zones: this.#zones,
       channels: this.#channels,
-      keyValue: () => this.#changes?.keyValue,
+      keyValue: () => this.#configuration.changes?.keyValue,
       shared: { figures: this.#figures, control: this.#controlListeners.memory, secret: this.#secret },
       takesOver: this.#takeover !== undefined,
     });
@@ -149,14 +145,14 @@ export class Master {
       release: (place) => this.#assembly.dropWorker(place),
       requestsOf: (place) => this.#assembly.requestsOf(place),
       heapSize: () => this.#supply.heapSize,
-      joining: (join) => this.#queue.between(join),
+      joining: (join) => this.#configuration.queue.between(join),
       sockets,
       start: (index, place) => this.#supply.start(index, place),
       state: () => this.#supply.state(),
     });
     this.#zoneSharing = new ZoneSharing({
       zones: this.#assembly.moduleZones,
-      redis: this.#redis,
+      redis: this.#configuration.redis,
       nodeName: () => this.#nodeName,
       log,
     });
@@ -178,9 +174,6 @@ export class Master {
     return this.#workers.hasStuckThreads;
   }
 
-  /** The connection of a `redis` block. Only after the first commit. */
-  readonly #redis = (name: string): RedisConnection => this.#instance.modules.service(Redis).connection(name);
-
   get #nodeName(): string {
     return this.#instance.services.get(ServerInfo).nodeName;
   }
@@ -201,7 +194,7 @@ export class Master {
    */
   async start(parsed: ParsedText): Promise<void> {
     const { log, files, installation } = this.options;
-    const commitJournal = await this.#bringIntoForce(parsed);
+    const commitJournal = await this.#configuration.bringIntoForce(parsed);
     this.#assembly.discover(this.#crew);
     const { main } = this;
     log.write('notice', `srv/${installation.version}, Node.js ${process.versions.node}`);
@@ -213,7 +206,7 @@ export class Master {
         throw explained(error, main.data_folder);
       });
     // A node serves what the other nodes have, as far as it can know that.
-    const joinsFirst = (await this.#share()) && this.#takeover === undefined;
+    const joinsFirst = (await this.#configuration.share()) && this.#takeover === undefined;
     if (joinsFirst) await keepJournal();
     await this.#workers.start(this.#supply.count(), () => this.#takeover?.catchUp());
     if (!joinsFirst) await keepJournal();
@@ -229,26 +222,10 @@ export class Master {
     files.keepsUnused = false;
     await this.#instance.start();
     this.#zoneSharing.begin();
-    await this.#changes?.keyValue.follow();
-    this.#events.publish('server.started', { srv: installation.version, version: this.#queue.version });
+    await this.#configuration.changes?.keyValue.follow();
+    this.#events.publish('server.started', { srv: installation.version, version: this.#configuration.queue.version });
     if (!this.ending) await this.#followHelpers();
     this.#started.resolve();
-  }
-
-  /** True: changes of the configuration are those of several nodes. */
-  async #share(): Promise<boolean> {
-    const first = this.#clusterChanges;
-    if (first === undefined) return false;
-    await this.#instance.startProvider(Redis);
-    this.#cluster.useFiles(fileDigests(this.#file ?? ConfigTree.empty));
-    this.#file = undefined;
-    this.#changes?.share(() => ({ ...(this.#clusterChanges ?? first), connection: first.connection }));
-    this.#sharedName = first.connection.name;
-    return true;
-  }
-
-  get #clusterChanges(): ClusterChanges | undefined {
-    return this.#instance.modules.optionalService(Redis)?.changes;
   }
 
   /** Applies the configuration file as it is now. If it cannot, everything stays as it was and the reasons are logged. */
@@ -261,23 +238,15 @@ export class Master {
 
   /** Returns why it failed; empty if it did not. */
   async #reload(): Promise<string> {
-    const { log, source, ids, report } = this.options;
+    const { log, report } = this.options;
     log.write('notice', 'reconfiguring');
     for (const text of outdatedCode(this.main.helper, this.options)) log.write('warn', text);
     // That of the old configuration, as in nginx, whose old workers know no other.
     const timeout = this.main.worker_shutdown_timeout;
     await this.#prepareAsRoot();
     try {
-      await this.#queue.reload(async () => {
-        const loaded = await checkWithHelpers(readConfiguration(source, ids), this.#instance);
-        this.#file = loaded.tree;
-        return loaded;
-      });
-      if (this.#cluster.isShared && this.#file !== undefined) this.#cluster.useFiles(fileDigests(this.#file));
-      this.#file = undefined;
+      await this.#configuration.reload();
       this.#status.reloaded();
-      if (this.#clusterChanges?.connection.name !== this.#sharedName)
-        log.write('warn', '"cluster_changes" takes effect with the next start');
       if (this.ending) return 'srv: [error] the server is ending\n';
       this.#limitOldRequests(timeout);
       const failures = await this.#workers.resize(this.#supply.count(), timeout);
@@ -320,8 +289,8 @@ export class Master {
       return false;
     }
     const { log, startProgram, parent } = this.options;
-    const stores = [this.#store, this.#changes?.keyValue].filter((store) => store !== undefined);
-    const parts = { workers: this.#workers, helpers: this.helpers, queue: this.#queue, stores, parent };
+    const stores = [this.#configuration.store, this.#configuration.changes?.keyValue].filter((store) => store !== undefined);
+    const parts = { workers: this.#workers, helpers: this.helpers, queue: this.#configuration.queue, stores, parent };
     const upgrade = new Upgrade({
       log,
       secret: this.#secret,
@@ -368,13 +337,10 @@ export class Master {
     await this.#workers.stop();
     this.#events.close();
     await this.#control.stop();
-    this.#changes?.transactions.unfollow();
-    this.#changes?.keyValue.unfollow();
+    this.#configuration.unfollow();
     await this.#cluster.leave(this.#upgrade !== undefined);
     await this.#instance.stop();
-    await this.#changes?.transactions.close();
-    this.#changes?.keyValue.close();
-    this.#store?.close();
+    await this.#configuration.close();
     if (this.#running && this.#upgrade === undefined) this.#takeover?.sockets.removeFiles();
     this.#identity.remove();
     if (this.#running) this.options.log.write('notice', 'exit');
@@ -384,7 +350,7 @@ export class Master {
   /** Another program serves: this one finishes its requests, and has nothing else to do. */
   async #leave(upgrade: Upgrade): Promise<void> {
     this.#ending = 'gracefully';
-    this.#changes?.transactions.unfollow();
+    this.#configuration.changes?.transactions.unfollow();
     await this.#cluster.leave(true);
     this.#assembly.retire();
     this.#zoneSharing.close();
@@ -402,67 +368,13 @@ export class Master {
     return [this.#events.carried, ...this.#assembly.carried];
   }
 
-  get #queue(): TransactionQueue {
-    if (this.#changes === undefined) throw new Error('the server has not read its configuration yet');
-    return this.#changes.transactions;
-  }
-
   /** Applies members that were found. */
   get #crew(): Crew {
-    return { inTurn: (step) => this.#queue.between(step), tell: (channel, data) => this.#tellWorkers(channel, data) };
+    return { inTurn: (step) => this.#configuration.queue.between(step), tell: (channel, data) => this.#tellWorkers(channel, data) };
   }
 
   #tellWorkers(channel: string, data: unknown): Promise<void> {
     return toldEverywhere(this.#workers.participants, (participant) => participant.publish(channel, data));
-  }
-
-  /** The first configuration: the file with what the journal adds to it. Returns what keeps the journal's side once the server runs. */
-  async #bringIntoForce(parsed: ParsedText): Promise<() => Promise<void>> {
-    const { ids, log, source } = this.options;
-    const { tree: file, modules } = await checkWithHelpers(parsed, this.#instance);
-    this.#file = file;
-    await this.#takeover?.begin();
-    const { data_folder: folder, helper } = readSettings(file.root, modules.args).main;
-    // Without helpers there is no API: numbers that are never shown need not be kept.
-    const unusable = (reason: string): void => log.write('notice', `API changes cannot be stored: ${reason}`);
-    this.#store = helper.length > 0 ? Store.open(folder) : Store.openIfUsable(folder, unusable);
-    this.#assembly.remember(new StoredAddresses(this.#store));
-    const heapSize = (): number => this.#supply.heapSize;
-    const { prefix, confFolder, installation } = this.#instance.options;
-    const folders = [prefix, confFolder, installation.root];
-    const changes = (this.#changes = openChanges({
-      instance: this.#instance,
-      store: this.#store,
-      staging: this.#staging,
-      nodeName: () => this.#nodeName,
-      files: { conf: source.conf, read: (texts) => readConfiguration(source, ids, texts) },
-      participants: () => this.#workers.participants,
-      ids,
-      log,
-      heapSize,
-      folders,
-      apiFolders: () => this.#apiFolders(),
-      events: this.#events,
-      redis: this.#redis,
-      cluster: this.#cluster,
-    }));
-    const effective = effectiveTree(file, this.#store, { registry: modules.registry, args: modules.args, ids });
-    const { tree: after, operations } = effective;
-    const prepared = await this.#instance.prepare([{ op: 'root', block: [] }], { after, validated: { tree: file, operations } });
-    prepared.commit();
-    this.#takeover?.takeState();
-    assertHeapRoom(ConfigTree.empty, effective.tree, [], heapSize());
-    return async () => {
-      changes.transactions.started(effective);
-      await changes.transactions.follow();
-      this.#cluster.changed();
-    };
-  }
-
-  #apiFolders(): FileFolders {
-    const { api_folders: lines, data_folder: dataFolder } = this.main;
-    const { prefix, confFolder } = this.#instance.options;
-    return apiFolders({ named: lines?.folders, prefix, confFolder, dataFolder });
   }
 
   /** In nginx workers of the old configuration end with worker_shutdown_timeout; here it is the requests that began under it. */
@@ -472,7 +384,7 @@ export class Master {
   }
 
   #followHelpers(): Promise<void> {
-    if (this.main.helper.length > 0) this.#store?.keep();
+    if (this.main.helper.length > 0) this.#configuration.store?.keep();
     return this.#control.follow();
   }
 }
