@@ -8,6 +8,10 @@ export abstract class Clock {
   /** Call at the entry of every I/O callback that starts work; timers do it on every tick. */
   abstract refresh(): number;
 
+  /** Reads the time, which {@link refresh} then leaves as it is until {@link release}: for work of which one piece follows another at once. */
+  hold(): void {}
+  release(): void {}
+
   /** The Date header's value (RFC 9110, 5.6.7), made once a second. */
   httpDate(): string {
     const second = Math.floor(this.now / 1000);
@@ -25,9 +29,19 @@ export abstract class Clock {
  */
 export class CoarseClock extends Clock {
   now = Date.now();
+  #isHeld = false;
 
   refresh(): number {
-    return (this.now = Date.now());
+    return this.#isHeld ? this.now : (this.now = Date.now());
+  }
+
+  override hold(): void {
+    this.#isHeld = true;
+    this.now = Date.now();
+  }
+
+  override release(): void {
+    this.#isHeld = false;
   }
 }
 

@@ -72,6 +72,26 @@ for (const [name, error] of [
   });
 }
 
+ofLinux('a head and its body leave together, and what is not accepted waits', async (t) => {
+  const it = stage(t);
+  const socket = await client(t, it.port);
+  const connection = await acceptedOf(it);
+  let received = '';
+  socket.on('data', (chunk: Buffer) => (received += chunk.toString('latin1')));
+  const body = Buffer.from('a body of it');
+  t.true(connection.writeBoth?.('head: ', body, 2, 6));
+  await waitFor('both', () => received === 'head: body');
+  it.calls.fail('sendJoined', Errno.Again, 3);
+  connection.writeBoth?.(' one: ', body, 2, 6);
+  connection.writeBoth?.(' two: ', body, 0, 6);
+  body.fill('-');
+  await waitFor('all', () => received === 'head: body one: body two: a body');
+  it.calls.fail('sendJoined', Errno.BrokenPipe, 2);
+  connection.writeBoth?.('lost: ', body, 0, 6);
+  await waitFor('the end', () => it.witness.seen.includes('close'));
+  t.deepEqual(it.witness.seen, ['close']);
+});
+
 for (const [name, call, error] of [
   ['ECONNRESET in a read', 'receive', Errno.Reset],
   ['EPIPE in a write', 'sendJoined', Errno.BrokenPipe],

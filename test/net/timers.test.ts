@@ -111,3 +111,22 @@ test('deadlines beyond one round of the wheel, and many at once, ring all of the
   for (const [at, alarm] of soon.entries()) t.true((await alarm.rang) - start >= 1 + at * 3);
   t.true(late.deadline > 0);
 });
+
+test('a held clock does not move until it is held again or released', (t) => {
+  const clock = new CoarseClock();
+  clock.hold();
+  const { now } = clock;
+  later(now);
+  t.is(clock.refresh(), now);
+  clock.hold();
+  t.true(clock.now > now);
+  later(clock.now);
+  clock.release();
+  t.true(clock.refresh() > now);
+  t.is(clock.refresh(), clock.now);
+});
+
+/** Waits without a turn of the event loop. */
+function later(time: number): void {
+  while (Date.now() <= time);
+}

@@ -45,7 +45,7 @@ class EchoServer implements DatagramServer {
 
 function listen(t: ExecutionContext, host = '127.0.0.1', port = 0): { listener: UdpListener; server: EchoServer } {
   const server = new EchoServer();
-  const context = { clock: new CoarseClock(), transport: new NodeTransport() as NetContext['transport'] } as NetContext;
+  const context = { clock: new CoarseClock(), transport: new NodeTransport() as NetContext['transport'] } as unknown as NetContext;
   const options = { address: `${host}:${port}`, host, port, ipv6Only: true, receiveBuffer: undefined, sendBuffer: undefined };
   const listener = new UdpListener(options, context, server);
   listener.open(true);

@@ -69,7 +69,7 @@ export class HttpContext {
     readonly controlListeners = new ControlListeners(),
     open = new OpenDescriptors(),
   ) {
-    this.transports = new Transports(log, open);
+    this.transports = new Transports(log, open, clock);
   }
 
   get transport(): Transport {

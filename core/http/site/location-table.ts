@@ -49,6 +49,8 @@ export class LocationTable {
   readonly #exact: LayeredMap<string, LocationFound>;
   readonly #prefixes: LayeredMap<string, LocationFound>;
   readonly #redirects: LayeredMap<string, LocationFound>;
+  readonly #hasExact: boolean;
+  readonly #hasRedirects: boolean;
   readonly #regexes: readonly Location[];
   /** Of prefixes, the longest first. */
   readonly #lengths: readonly number[];
@@ -60,6 +62,8 @@ export class LocationTable {
     this.#exact = tables.exact;
     this.#prefixes = tables.prefixes;
     this.#redirects = tables.redirects;
+    this.#hasExact = tables.exact.size > 0;
+    this.#hasRedirects = tables.redirects.size > 0;
     this.#regexes = tables.regexes;
     this.#lengths = [...tables.lengths.keys()].sort((a, b) => b - a);
     const root = this.#prefixes.get('/');
@@ -117,11 +121,12 @@ export class LocationTable {
   }
 
   #search(uri: string): LocationFound {
-    const exact = this.#exact.get(uri);
+    // Looking a text up that is new costs more than all that follows.
+    const exact = this.#hasExact ? this.#exact.get(uri) : undefined;
     if (exact !== undefined) return exact;
     const prefix = this.#longestPrefix(uri);
     const { location } = prefix;
-    const redirect = this.#redirects.get(uri);
+    const redirect = this.#hasRedirects ? this.#redirects.get(uri) : undefined;
     if (redirect !== undefined && location?.match.name !== uri) return redirect;
     const nested = location === undefined ? NOTHING : location.nested.#search(uri);
     if (nested.final) return nested;

@@ -65,6 +65,8 @@ export interface Connection {
   write(text: string, encoding: 'latin1'): boolean;
   /** Sends bytes, which must not be changed before they have left. @param taken called when they have, or never will */
   write(bytes: Uint8Array, taken?: (error?: Error | null) => void): boolean;
+  /** Sends text of single bytes, and bytes after it, which are its own again when it returns. Absent: they are joined before. */
+  writeBoth?(text: string, bytes: Buffer, from: number, to: number): boolean;
   /** Sends as many bytes as the system accepts at once. Undefined: it cannot be done with this connection. @returns how many */
   writeNow?(bytes: Buffer): number;
   /**

@@ -1,5 +1,6 @@
 import type { EventMethod } from '../../contract/event-method.js';
 import type { Log } from '../../contract/log.js';
+import type { Clock } from '../clock.js';
 import { EpollTransport } from './epoll/epoll-transport.js';
 import { NodeTransport } from './node/node-transport.js';
 import { OpenDescriptors } from './open-descriptors.js';
@@ -19,6 +20,7 @@ export class Transports implements EventMethod {
   constructor(
     private readonly log: Log,
     private readonly open: OpenDescriptors,
+    private readonly clock: Clock,
   ) {
     this.current = this.#node;
   }
@@ -35,7 +37,7 @@ export class Transports implements EventMethod {
   choose(method: string | undefined): void {
     if (method !== undefined && method !== 'epoll') this.current = this.#node;
     else {
-      this.#epoll ??= EpollTransport.open(this.#node, this.open, this.log);
+      this.#epoll ??= EpollTransport.open(this.#node, this.open, this.log, this.clock);
       this.current = typeof this.#epoll === 'string' ? this.#node : this.#epoll;
     }
   }

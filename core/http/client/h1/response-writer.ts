@@ -68,11 +68,21 @@ export class ResponseWriter {
     const head = this.#head;
     if (head !== '' && head.length + to - from <= JOINED_LIMIT) {
       this.#head = '';
-      this.writeText(request, head + chunk.latin1Slice(from, to));
+      this.#writeBoth(request, head, chunk, from, to);
       return;
     }
     this.flush(request);
     this.#writePiece(request, chunk, from, to, lender);
+  }
+
+  /** A head with its whole body, which nearly all responses are. */
+  #writeBoth(request: Request, head: string, chunk: Buffer, from: number, to: number): void {
+    if (this.socket.writeBoth === undefined) {
+      this.writeText(request, head + chunk.latin1Slice(from, to));
+      return;
+    }
+    request.bytesSent += head.length + to - from;
+    this.socket.writeBoth(head, chunk, from, to);
   }
 
   sendFile(request: Request, file: number, from: number, count: number): number {

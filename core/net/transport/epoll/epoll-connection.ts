@@ -113,6 +113,20 @@ export class EpollConnection implements Connection, DescriptorOwner, Later {
     return this.#enqueue(typeof data === 'string' ? data.slice(sent) : data.subarray(sent), taken);
   }
 
+  writeBoth(text: string, bytes: Buffer, from: number, to: number): boolean {
+    const length = text.length + to - from;
+    const mustWait = this.#corks > 0 || this.#isConnecting || !this.#output.isEmpty;
+    if (mustWait || this.destroyed || this.writableEnded || length > JOINED)
+      return this.write(text + bytes.latin1Slice(from, to), 'latin1');
+    const { joined } = this.#bytes;
+    bytes.copy(joined, joined.latin1Write(text, 0), from, to);
+    const sent = this.#bytes.sendJoined(this.#descriptor, length);
+    if (sent === length) return true;
+    // An error is found, and reported, once more.
+    const rest = sent <= 0 ? text + bytes.latin1Slice(from, to) : (text + bytes.latin1Slice(from, to)).slice(sent);
+    return this.write(rest, 'latin1');
+  }
+
   writeNow(bytes: Buffer): number {
     if (this.destroyed || this.writableEnded || this.#corks > 0 || this.#isConnecting || !this.#output.isEmpty) return 0;
     return Math.max(this.#bytes.send(this.#descriptor, bytes), 0);
@@ -364,7 +378,8 @@ export class EpollConnection implements Connection, DescriptorOwner, Later {
     if (buffer === undefined) return false;
     const count = this.#bytes.receive(this.#descriptor, buffer);
     if (count > 0) {
-      this.client?.onData(buffer.subarray(0, count), true);
+      const isOwn = this.memory?.isOwn === true;
+      this.client?.onData(isOwn ? buffer.subarray(0, count) : this.loop.views.of(buffer, count), true);
       return true;
     }
     return this.#readNothing(count);

@@ -1,5 +1,6 @@
 import type * as Ffi from 'node:ffi';
 import type { Log } from '../../../contract/log.js';
+import type { Clock } from '../../clock.js';
 import type { ReadMemory } from '../../read-memory.js';
 import type { Connection, ConnectingUser } from '../connection.js';
 import { rejectedConnection } from '../node/socket-events.js';
@@ -37,11 +38,11 @@ export class EpollTransport implements Transport {
   ) {}
 
   /** @returns why it cannot be used, for the log */
-  static open(other: Transport, open: OpenDescriptors, log?: Log): EpollTransport | string {
+  static open(other: Transport, open: OpenDescriptors, log?: Log, clock?: Clock): EpollTransport | string {
     const ffi = foreignFunctions();
     if (typeof ffi === 'string') return ffi;
     try {
-      return new EpollTransport(ffi, new EpollLoop(new SystemCalls(ffi), open), other, log);
+      return new EpollTransport(ffi, new EpollLoop(new SystemCalls(ffi), open, clock), other, log);
     } catch (error) {
       return (error as Error).message;
     }

@@ -1,9 +1,11 @@
 import dgram from 'node:dgram';
 import { datagramHandle } from '../node/datagram-handle.js';
+import type { Clock } from '../../clock.js';
 import type { OpenDescriptors } from '../open-descriptors.js';
 import { callError, SocketKind, type SystemCalls } from './calls.js';
 import { DatagramOutbox } from './datagram-outbox.js';
 import type { TlsEngine } from './openssl/engine.js';
+import { ReadViews } from './read-views.js';
 import { SocketFamily } from './socket-family.js';
 import { SplicePipe } from './splice-pipe.js';
 
@@ -30,6 +32,8 @@ const CHANGE = 3;
 
 /** Most events of one turn: then files, timers and messages of the thread have theirs. */
 const MOST = 256;
+/** Events that have the same time. */
+const OF_ONE_TIME = 16;
 /** The structure is packed on x86-64 alone: 32-bit words of one event, and where its data begin. */
 const IS_PACKED = process.arch === 'x64';
 const WORDS = IS_PACKED ? 3 : 4;
@@ -55,6 +59,7 @@ export class EpollLoop {
   tls: TlsEngine | undefined = undefined;
   /** Datagrams that leave at the end of a turn. */
   readonly outbox: DatagramOutbox;
+  readonly views = new ReadViews();
   readonly #epoll: number;
   readonly #socket: dgram.Socket;
   readonly #owners: (DescriptorOwner | undefined)[] = [];
@@ -72,6 +77,8 @@ export class EpollLoop {
     readonly calls: SystemCalls,
     /** Sockets that are opened here and not by Node.js. */
     readonly open: OpenDescriptors,
+    /** Read once for several events: each reading has a cost. */
+    private readonly clock?: Clock,
   ) {
     this.outbox = new DatagramOutbox(calls);
     this.#eventsAt = calls.pointer(new Uint8Array(this.#events.buffer));
@@ -133,6 +140,7 @@ export class EpollLoop {
     try {
       this.#dispatch(this.calls.wait(this.#epoll, this.#eventsAt, MOST));
     } finally {
+      this.clock?.release();
       this.outbox.isCollecting = false;
       this.outbox.flush();
     }
@@ -141,6 +149,7 @@ export class EpollLoop {
   #dispatch(count: number): void {
     const events = this.#events;
     for (let at = 0; at < count * WORDS; at += WORDS) {
+      if (at % (OF_ONE_TIME * WORDS) === 0) this.clock?.hold();
       const descriptor = events[at + DATA] as number;
       const owner = this.#owners[descriptor];
       // A number may be another socket's by now.
