@@ -53,7 +53,8 @@ export interface PurgeParams {
   readonly isSoft: boolean;
 }
 
-export function showZone({ name, path, size, entries, figures, isLoaded, kept }: CacheZone): ShownZone {
+export function showZone({ name, path, index, figures, kept }: CacheZone): ShownZone {
+  const { size, entries, isLoaded } = index;
   return {
     name,
     path: path.path,
@@ -77,7 +78,8 @@ export function showZone({ name, path, size, entries, figures, isLoaded, kept }:
 }
 
 /** Figures of a cache with the names of NGINX Plus. */
-export function plusZone({ path, size, figures, isLoaded }: CacheZone): object {
+export function plusZone({ path, index, figures }: CacheZone): object {
+  const { size, isLoaded } = index;
   const read = (status: CacheStatus): object => ({
     responses: figures.since(status, 'requests'),
     bytes: figures.since(status, 'bytes'),

@@ -55,8 +55,8 @@ export class CacheManager {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
         this.log.write('crit', `cache "${this.zone.name}" cannot be loaded (${systemErrorText(error)})`);
     }
-    this.zone.loaded();
-    this.log.write('info', `cache "${this.zone.name}": ${this.zone.entries} entries, ${this.zone.size} bytes`);
+    this.zone.index.loaded();
+    this.log.write('info', `cache "${this.zone.name}": ${this.zone.index.entries} entries, ${this.zone.index.size} bytes`);
   }
 
   /** Calls `found` for the files of stored responses, and removes abandoned ones. */
@@ -94,7 +94,7 @@ export class CacheManager {
 
   async #loadFile(name: string, path: string): Promise<void> {
     const facts = await stat(path).catch(() => undefined);
-    if (facts !== undefined) this.zone.add(name, facts.size, facts.mtimeMs);
+    if (facts !== undefined) this.zone.index.add(name, facts.size, facts.mtimeMs);
   }
 
   async #removeAbandoned(path: string): Promise<void> {
@@ -113,9 +113,9 @@ export class CacheManager {
     const { path } = zone;
     const pace = new Pace(path.manager_files, path.manager_threshold, path.manager_sleep, signal);
     for (;;) {
-      const oldest = zone.oldest(path.manager_files);
+      const oldest = zone.index.oldest(path.manager_files);
       const missing = await this.#missingRoom();
-      let excess = Math.max(zone.size - (path.max_size ?? Infinity), missing);
+      let excess = Math.max(zone.index.size - (path.max_size ?? Infinity), missing);
       const removed = oldest.filter(({ bytes, used }) => {
         const goes = used + path.inactive < Date.now() || excess > 0;
         if (goes) excess -= bytes;

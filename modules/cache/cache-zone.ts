@@ -3,10 +3,11 @@ import { dirname, join } from 'node:path';
 import type { HttpRequest } from '../../core/contract/http.js';
 import type { Log } from '../../core/contract/log.js';
 import { systemErrorText } from '../../core/contract/system-error.js';
-import type { Holds, RecordFields, Records, Zones } from '../../core/contract/zones.js';
+import type { Holds, Zones } from '../../core/contract/zones.js';
 import { ARRIVAL_RECORDS, Arrivals, type SeenArrival } from './arrivals.js';
 import { ArrivingFile, type ArrivingFetch } from './arriving-file.js';
 import { CacheDisk } from './cache-disk.js';
+import { ALL, CacheIndex, type IndexRecord } from './cache-index.js';
 import type { CacheFigures } from './cache-figures.js';
 import { HeadMemory } from './head-memory.js';
 import { KeptEntries, type KeptEntry } from './kept-entries.js';
@@ -17,19 +18,8 @@ import type { Verdict } from './purge-list.js';
 import { EntryWriter, type LiveEntry } from './entry-writing.js';
 import type { ZonePurges } from './purges.js';
 
-const FIELDS = ['bytes', 'used', 'uses', 'updating', 'purged', 'variants', 'stamp', 'fetched'] as const;
-type Field = (typeof FIELDS)[number];
-/** The index about a name. */
-export type IndexRecord = RecordFields<Field>;
-const TOTALS = ['stored', 'loaded', 'turn', 'local'] as const;
-/** The one record of the totals. */
-const ALL = 'all';
-
 /** Fetches at a time that there are short ways to. */
 const FETCHES = 1024;
-
-/** A renewal that has not ended after this time, in milliseconds, has failed: another request may try. */
-const LONGEST_UPDATE = 60_000;
 
 /** A response that is about to be stored. */
 export type Unstored = Omit<StoredHead, 'bodyLength' | 'generation'>;
@@ -48,13 +38,9 @@ const CLOCK_STEP = 60_000;
 /** Milliseconds since its last use in which a file is still in memory, as good as certainly: it is read without a switch of threads. */
 const RECENT = 60_000;
 
-/** Stored responses of one key that differ by the fields that Vary names. */
-const MOST_VARIANTS = 64;
-
 /** One cache: its files, and the index of them in shared memory. The same cache in every worker. */
 export class CacheZone {
-  readonly #index: Records<Field>;
-  readonly #totals: Records<(typeof TOTALS)[number]>;
+  readonly index: CacheIndex;
   readonly holds: Holds;
   readonly arrivals: Arrivals;
   /** Undefined: none are. */
@@ -63,7 +49,6 @@ export class CacheZone {
   readonly #writer: EntryWriter;
   readonly digests = new RecentDigests();
   readonly #heads = new HeadMemory();
-  #isLoaded = false;
 
   constructor(
     readonly path: CachePath,
@@ -76,59 +61,21 @@ export class CacheZone {
   ) {
     const zone = path.keys_zone;
     if (path.memory !== undefined)
-      this.kept = new KeptEntries(zones.copies(zone, path.memory), (name, now, uses) => void this.use(name, now, uses));
-    this.#index = zones.records(zone, { fields: FIELDS, evicted: (name, { bytes }) => this.#forgotten(name, bytes) });
-    this.#totals = zones.records(zone, { fields: TOTALS, evict: false, expected: 1 });
+      this.kept = new KeptEntries(zones.copies(zone, path.memory), (name, now, uses) => void this.index.use(name, now, uses));
+    this.index = new CacheIndex(zones, zone, this.kept, (name) => this.#forgotten(name));
     this.holds = zones.holds(zone, FETCHES);
-    this.disk = new CacheDisk(this.#totals, ALL, this.holds);
+    this.disk = new CacheDisk(this.index.totals, ALL, this.holds);
     this.#writer = new EntryWriter(this.disk, (text) => log.write('crit', `cache "${this.name}": ${text}`));
-    this.arrivals = new Arrivals(zones.records(zone, { ...ARRIVAL_RECORDS, expected: FETCHES }), this.holds, () => this.#nextTurn());
+    this.arrivals = new Arrivals(zones.records(zone, { ...ARRIVAL_RECORDS, expected: FETCHES }), this.holds, () => this.index.nextTurn());
   }
 
   get name(): string {
     return this.path.keys_zone.name;
   }
 
-  /** Bytes of the files. */
-  get size(): number {
-    return this.#totals.get(ALL)?.stored ?? 0;
-  }
-
-  get entries(): number {
-    return this.#index.size;
-  }
-
-  /** All files that were there at the start are in the index. */
-  get isLoaded(): boolean {
-    this.#isLoaded ||= (this.#totals.get(ALL)?.loaded ?? 0) > 0;
-    return this.#isLoaded;
-  }
-
-  loaded(): void {
-    this.#totals.add(ALL, 'loaded', 1);
-  }
-
-  /** Counts requests for a name. @returns the index about it, with the time of the use before */
-  use(name: string, now: number, count = 1): IndexRecord {
-    const use: Use = { now, count, before: 0, record: undefined };
-    this.#index.update(name, counted, use);
-    const record = use.record as unknown as IndexRecord;
-    record.used = use.before;
-    return record;
-  }
-
-  /** Another number than before: a response was stored with the name, or renewed. */
-  stampOf(name: string): number {
-    return this.#index.get(name)?.stamp ?? 0;
-  }
-
   /** Before a member is asked for what is to be stored. */
   beginFetch(): Moment {
-    return { generation: this.purges.last, turn: this.#nextTurn() };
-  }
-
-  #nextTurn(): number {
-    return this.#totals.add(ALL, 'turn', 1) ?? 0;
+    return { generation: this.purges.last, turn: this.index.nextTurn() };
   }
 
   /**
@@ -156,8 +103,8 @@ export class CacheZone {
    * @param known from {@link use}
    * @throws (and rejects) Error of the system
    */
-  open(name: string, key: string, known = this.#index.get(name)): EntryFile | undefined | Promise<EntryFile | undefined> {
-    if (this.isLoaded && (known?.bytes ?? 0) === 0) return undefined;
+  open(name: string, key: string, known = this.index.get(name)): EntryFile | undefined | Promise<EntryFile | undefined> {
+    if (this.index.isLoaded && (known?.bytes ?? 0) === 0) return undefined;
     const path = filePath(this.path, name);
     if (known !== undefined && known.bytes > 0 && known.bytes <= FIRST_READ && known.used > Date.now() - RECENT && this.disk.mayRead) {
       const file = this.disk.read(EntryFile.openNow, path, name, this.#heads);
@@ -181,10 +128,10 @@ export class CacheZone {
 
   /** Undefined: it is that of another key. */
   #opened(name: string, key: string, known: IndexRecord | undefined, file: EntryFile | undefined): EntryFile | undefined {
-    if (file === undefined) this.#missing(name, known?.stamp ?? 0);
+    if (file === undefined) this.index.missing(name, known?.stamp ?? 0);
     else this.#found(name, file);
     const whole = this.kept && file?.whole;
-    if (whole !== undefined && known !== undefined) this.kept?.offer(name, whole, () => this.#index.get(name)?.stamp === known.stamp);
+    if (whole !== undefined && known !== undefined) this.kept?.offer(name, whole, () => this.index.get(name)?.stamp === known.stamp);
     if (file === undefined || file.stored.key === key) return file;
     file.close();
     return undefined;
@@ -223,7 +170,7 @@ export class CacheZone {
    * @param name of the file of the key, or of the variant
    */
   lockName(name: string, keyName: string, key: string): string {
-    const purged = this.#index.get(keyName)?.purged ?? 0;
+    const purged = this.index.purgedOf(keyName);
     const last = this.purges.lastOf(key);
     return purged === 0 && last === 0 ? name : `${name}.${purged}.${last}`;
   }
@@ -236,104 +183,7 @@ export class CacheZone {
 
   /** One that the loader had not come to. */
   #found(name: string, { stored }: EntryFile): void {
-    if (!this.isLoaded) this.add(name, encodeHead(stored).length + stored.bodyLength, Date.now());
-  }
-
-  /**
-   * Takes a file into the index.
-   * @param used epoch milliseconds
-   * @param fetch turn of the fetch that it is from
-   * @returns false: its key was purged after that, or a later fetch is stored, and the file is not used
-   */
-  add(name: string, bytes: number, used: number, fetch?: number): boolean {
-    let before = 0;
-    let isValid = false;
-    const stamp = this.#nextTurn();
-    const result = this.#index.update(
-      name,
-      (fields) => {
-        isValid = fetch === undefined || claimed(fields, fetch);
-        if (!isValid) return false;
-        before = fields.bytes;
-        fields.bytes = bytes;
-        fields.stamp = stamp;
-        fields.used = Math.max(fields.used, used);
-        fields.updating = 0;
-        return true;
-      },
-      undefined,
-    );
-    if (result === 'stored') this.#totals.add(ALL, 'stored', bytes - before);
-    this.kept?.drop(name);
-    return isValid;
-  }
-
-  /** A fetch is about to store its response. @returns false: its key was purged, or a later one has come as far */
-  #claim(name: string, fetch: number): boolean {
-    let isValid = false;
-    this.#index.update(name, (fields) => (isValid = claimed(fields, fetch)), undefined);
-    return isValid;
-  }
-
-  /**
-   * Counts a further variant of a key before it is stored.
-   * @returns false if there are as many as a key may have: they are counted from the beginning
-   */
-  addVariant(keyName: string, variantName: string): boolean {
-    if ((this.#index.get(variantName)?.bytes ?? 0) > 0) return true;
-    let hasRoom = false;
-    this.#index.update(
-      keyName,
-      (fields) => {
-        hasRoom = fields.variants < MOST_VARIANTS;
-        fields.variants = hasRoom ? fields.variants + 1 : 0;
-        return true;
-      },
-      undefined,
-    );
-    return hasRoom;
-  }
-
-  /** The copy in memory is that of before. @param fetch turn of the fetch that it was changed by */
-  #changed(name: string, fetch: number): void {
-    const stamp = this.#nextTurn();
-    this.#index.update(
-      name,
-      (fields) => {
-        fields.stamp = stamp;
-        fields.fetched = Math.max(fields.fetched, fetch);
-        return fields.bytes > 0;
-      },
-      undefined,
-    );
-    this.kept?.drop(name);
-  }
-
-  /** True for one request at a time that renews a response. */
-  beginUpdate(name: string, now: number): boolean {
-    let begun = false;
-    this.#index.update(
-      name,
-      (fields) => {
-        begun = fields.updating < now;
-        if (begun) fields.updating = now + LONGEST_UPDATE;
-        return begun;
-      },
-      undefined,
-    );
-    return begun;
-  }
-
-  endUpdate(name: string): void {
-    this.#index.update(
-      name,
-      (fields) => {
-        const was = fields.updating > 0;
-        fields.updating = 0;
-        return was;
-      },
-      undefined,
-    );
+    if (!this.index.isLoaded) this.index.add(name, encodeHead(stored).length + stored.bodyLength, Date.now());
   }
 
   /**
@@ -349,8 +199,8 @@ export class CacheZone {
     const place = { path, aside: join(this.#folderAside(name), `.${file}`), file };
     let written = 0;
     const isStored = await this.#writer.store(place, entry, body, live, {
-      isWanted: () => !this.#wasPurged(name, entry, since) && this.#claim(name, since.turn),
-      add: (bytes) => this.add(name, (written = bytes), head.date, since.turn),
+      isWanted: () => !this.#wasPurged(name, entry, since) && this.index.claim(name, since.turn),
+      add: (bytes) => this.index.add(name, (written = bytes), head.date, since.turn),
     });
     if (!isStored) return 0;
     // In this order: a purge that comes now finds the file.
@@ -364,7 +214,7 @@ export class CacheZone {
   }
 
   #wasPurged(name: string, entry: Unstored & { readonly generation: number }, { turn, generation }: Moment): boolean {
-    if ((this.#index.get(name)?.purged ?? 0) > turn) return true;
+    if (this.index.purgedOf(name) > turn) return true;
     return generation < this.purges.last && (generation < this.purges.done || this.purges.verdictOn(entry) !== 'valid');
   }
 
@@ -372,7 +222,7 @@ export class CacheZone {
   async renew(name: string, former: StoredHead, head: StoredHead, fetch: number): Promise<void> {
     try {
       await rewriteHead(filePath(this.path, name), former, head);
-      this.#changed(name, fetch);
+      this.index.changed(name, fetch);
     } catch (error) {
       // It was purged meanwhile.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
@@ -381,22 +231,13 @@ export class CacheZone {
 
   /** Removes the response with a name, also one that is being fetched. @returns whether there was one @throws (rejects) Error of the system */
   purge(name: string): Promise<boolean> {
-    const turn = this.#nextTurn();
-    this.#removed(name);
-    this.#index.update(
-      name,
-      (fields) => {
-        fields.purged = turn;
-        return true;
-      },
-      undefined,
-    );
+    this.index.purge(name);
     return this.#unlink(name);
   }
 
   /** @returns whether there was such a response */
   async remove(name: string): Promise<boolean> {
-    this.#removed(name);
+    this.index.remove(name);
     try {
       return await this.#unlink(name);
     } catch (error) {
@@ -415,39 +256,8 @@ export class CacheZone {
     }
   }
 
-  /** Names that were used longest ago, the oldest first. */
-  oldest(count: number): { name: string; bytes: number; used: number }[] {
-    return this.#index.oldest(count).map(([name, { bytes, used }]) => ({ name, bytes, used }));
-  }
-
-  #removed(name: string): void {
-    const bytes = this.#index.get(name)?.bytes ?? 0;
-    if (this.#index.delete(name) && bytes > 0) this.#totals.add(ALL, 'stored', -bytes);
-    this.kept?.drop(name);
-  }
-
-  /** There is no file. Records of fetches and purges stay. @param stamp of the index before the look: another one has a file that came later */
-  #missing(name: string, stamp: number): void {
-    let before = 0;
-    this.#index.update(
-      name,
-      (fields) => {
-        before = fields.stamp === stamp ? fields.bytes : 0;
-        if (before > 0) fields.bytes = 0;
-        return before > 0;
-      },
-      undefined,
-    );
-    if (before === 0) return;
-    this.#totals.add(ALL, 'stored', -before);
-    this.kept?.drop(name);
-  }
-
   /** The index had no room for it any more. */
-  #forgotten(name: string, bytes: number): void {
-    this.kept?.drop(name);
-    if (bytes === 0) return;
-    this.#totals.add(ALL, 'stored', -bytes);
+  #forgotten(name: string): void {
     rm(filePath(this.path, name), { force: true }).catch((error: unknown) => {
       this.log.write('crit', `unlink() "${filePath(this.path, name)}" failed (${systemErrorText(error)})`);
     });
@@ -463,28 +273,6 @@ export class CacheZone {
     if (verdict === 'gone') await this.remove(name);
     else if (verdict !== 'valid') await this.renew(name, stored, { ...expired(stored, verdict), generation: this.purges.last }, 0);
   }
-}
-
-interface Use {
-  readonly now: number;
-  readonly count: number;
-  before: number;
-  record: IndexRecord | undefined;
-}
-
-/** Later fetches than the claimed one may store what they bring, earlier ones may not. */
-function claimed(fields: IndexRecord, fetch: number): boolean {
-  if (fields.purged > fetch || fields.fetched > fetch) return false;
-  fields.fetched = fetch;
-  return true;
-}
-
-function counted(record: IndexRecord, use: Use): true {
-  record.uses += use.count;
-  use.before = record.used;
-  record.used = use.now;
-  use.record = record;
-  return true;
 }
 
 /** Loaded where something is stored: workers start without it. */

@@ -105,7 +105,7 @@ export class CachedRequest implements CacheState {
       this.#forwarded = 'uri-miss';
       return this.#opened(starter, Infinity);
     }
-    const known = zone.use(this.#name, request.startTime);
+    const known = zone.index.use(this.#name, request.startTime);
     if (isBypassed) {
       this.#forwarded = 'bypass';
       this.status = 'BYPASS';
@@ -152,7 +152,7 @@ export class CachedRequest implements CacheState {
     this.status = 'EXPIRED';
     this.#forwarded = stored.validUntil > now && stored.flags === 0 ? 'request' : 'stale';
     if (isBackground) return this.#toMember();
-    if (!zone.beginUpdate(this.#name, now)) return allowsStale ? this.#send('UPDATING') : this.#toMember();
+    if (!zone.index.beginUpdate(this.#name, now)) return allowsStale ? this.#send('UPDATING') : this.#toMember();
     this.#isUpdating = true;
     if (!allowsStale || !(plan.conf.cache_background_update || plan.rules.updatesInBackground)) return this.#toMember();
     this.#updateInBackground();
@@ -173,7 +173,7 @@ export class CachedRequest implements CacheState {
   #updateInBackground(): void {
     const { request, zone } = this;
     this.#isUpdating = false;
-    const over = (): void => zone.endUpdate(this.#name);
+    const over = (): void => zone.index.endUpdate(this.#name);
     request.subrequest(request.uri, { args: request.args, limit: 0, detached: true, sameTarget: true }).then(over, over);
   }
 
@@ -414,7 +414,7 @@ export class CachedRequest implements CacheState {
 
   #release(): void {
     this.#lock?.release();
-    if (this.#isUpdating) this.zone.endUpdate(this.#name);
+    if (this.#isUpdating) this.zone.index.endUpdate(this.#name);
     this.#isUpdating = false;
   }
 }

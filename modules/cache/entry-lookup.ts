@@ -1,7 +1,8 @@
 import type { HttpRequest } from '../../core/contract/http.js';
 import type { Log } from '../../core/contract/log.js';
 import { systemErrorText } from '../../core/contract/system-error.js';
-import type { CacheZone, IndexRecord } from './cache-zone.js';
+import type { IndexRecord } from './cache-index.js';
+import type { CacheZone } from './cache-zone.js';
 import type { EntryFile, StoredHead } from './entry-file.js';
 import { digest, variantOf } from './entry-names.js';
 import { findPlace, ownPlace, type EntryPlace } from './query-alias.js';
@@ -71,7 +72,7 @@ export class EntryLookup {
   open(known?: IndexRecord): Promise<void> | undefined {
     this.isOtherVariant = false;
     this.variantName = this.name;
-    this.#stamp = known?.stamp ?? this.zone.stampOf(this.name);
+    this.#stamp = known?.stamp ?? this.zone.index.stampOf(this.name);
     try {
       const file = this.zone.open(this.name, this.place.key, known);
       const rest = file instanceof Promise ? file.then((found) => this.#found(found)) : this.#found(file);
@@ -105,14 +106,14 @@ export class EntryLookup {
   /** Another response was stored since. */
   get isOutdated(): boolean {
     const { zone, name, variantName } = this;
-    if (zone.stampOf(name) !== this.#stamp) return true;
-    return variantName !== name && zone.stampOf(variantName) !== this.#variantStamp;
+    if (zone.index.stampOf(name) !== this.#stamp) return true;
+    return variantName !== name && zone.index.stampOf(variantName) !== this.#variantStamp;
   }
 
   async #openVariant(variant: string): Promise<void> {
     this.variantName = this.nameOf(variant);
     this.isOtherVariant = true;
-    this.#variantStamp = this.zone.stampOf(this.variantName);
+    this.#variantStamp = this.zone.index.stampOf(this.variantName);
     const file = await this.zone.open(this.variantName, this.place.key);
     const isIt = file?.stored.variant === variant;
     if (!isIt) file?.close();

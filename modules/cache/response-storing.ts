@@ -51,7 +51,7 @@ export function storeResponse(
   };
   // The file of the key is that of another variant.
   let name = lookup.variantName === lookup.name || variant === '' ? lookup.name : lookup.nameOf(variant);
-  if (name !== lookup.name && !zone.addVariant(lookup.name, name)) {
+  if (name !== lookup.name && !zone.index.addVariant(lookup.name, name)) {
     // A flood of variants: with another seed nothing leads to those of before, which are removed as unused.
     entry.seed = randomSeed();
     name = lookup.name;

@@ -236,7 +236,7 @@ export class HttpCache implements HttpModule {
     const isCurrent = (): boolean => this.#zones.get(zone.name) === zone;
     this.tasks.run(async (signal) => {
       await manager.prepare();
-      if (!zone.isLoaded) await manager.load(signal);
+      if (!zone.index.isLoaded) await manager.load(signal);
     });
     const tidying = this.tasks.every(TIDY_EVERY, async (signal) => {
       if (!isCurrent()) {
@@ -244,7 +244,7 @@ export class HttpCache implements HttpModule {
         return;
       }
       await manager.look();
-      if (!zone.isLoaded) return;
+      if (!zone.index.isLoaded) return;
       await manager.tidy(signal);
       await manager.sweep(signal);
     });

@@ -118,7 +118,7 @@ const SIGNAL = new AbortController().signal;
 
 test('fetches that have begun before a purge store nothing, however many they are', async (t) => {
   const { zone } = unit(t);
-  zone.loaded();
+  zone.index.loaded();
   const NAME = nameOf(0);
   const moment = zone.beginFetch();
   const write = (since = zone.beginFetch()): Promise<number> =>
@@ -128,16 +128,16 @@ test('fetches that have begun before a purge store nothing, however many they ar
     await write(moment);
     t.is(await zone.open(NAME, 'k0'), undefined, String(fetch));
   }
-  t.is(zone.size, 0);
+  t.is(zone.index.size, 0);
   await write();
   (await zone.open(NAME, 'k0'))?.close();
-  t.true(zone.size > 0);
+  t.true(zone.index.size > 0);
 });
 
 test('of two fetches the later one is stored, whichever response is whole first, over all workers', async (t) => {
   const zones = new FakeZones();
   const { zone } = unit(t, {}, NO_PURGES, zones);
-  zone.loaded();
+  zone.index.loaded();
   const other = createZone(zone.path, zones, new FakeLog());
   const [NAME, length] = [nameOf(0), 'HTTP/1.1 200 \r\n\r\n'.length];
   const write = (one: CacheZone, since: Moment, body: AsyncIterable<Buffer>): Promise<number> =>
@@ -166,19 +166,19 @@ test('of two fetches the later one is stored, whichever response is whole first,
 test('what is above max_size is removed, the response used longest ago first', async (t) => {
   const at = unit(t, { max_size: 5500 });
   await fill(at, 10);
-  at.zone.use(nameOf(0), Date.now());
+  at.zone.index.use(nameOf(0), Date.now());
   await at.manager.tidy(SIGNAL);
-  t.true(at.zone.size <= 5500 && at.zone.size > 3000);
+  t.true(at.zone.index.size <= 5500 && at.zone.index.size > 3000);
   t.true(await has(at.zone, 0));
   t.false(await has(at.zone, 1));
-  t.is(readdirSync(at.folder, { recursive: true }).filter((name) => String(name).length > 30).length, at.zone.entries);
+  t.is(readdirSync(at.folder, { recursive: true }).filter((name) => String(name).length > 30).length, at.zone.index.entries);
 });
 
 test('what was not used for the time of inactive is removed', async (t) => {
   const at = unit(t, { inactive: 5500 * 60 });
   await fill(at, 10, { step: 60_000 });
   await at.manager.tidy(SIGNAL);
-  t.is(at.zone.entries, 5);
+  t.is(at.zone.index.entries, 5);
 });
 
 test('the loader finds stored responses, and leaves other files out', async (t) => {
@@ -188,10 +188,10 @@ test('the loader finds stored responses, and leaves other files out', async (t) 
   mkdirSync(join(at.folder, 'zz'));
   const zones = new FakeZones();
   const again = createZone(at.zone.path, zones, new FakeLog());
-  t.is(again.entries, 0);
+  t.is(again.index.entries, 0);
   t.true(await has(again, 3), 'one that is not in the index yet is looked for in the folder');
   await new CacheManager(again, new FakeLog()).load(SIGNAL);
-  t.deepEqual([again.entries, again.size], [10, at.zone.size]);
+  t.deepEqual([again.index.entries, again.index.size], [10, at.zone.index.size]);
 });
 
 test('a response that is stored while its file is looked for stays in the index', async (t) => {
@@ -203,7 +203,7 @@ test('a response that is stored while its file is looked for stays in the index'
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
   await fill(at, 17, { from: 16 });
   (await looked)?.close();
-  at.zone.loaded();
+  at.zone.index.loaded();
   t.true(await has(at.zone, 16));
 });
 
@@ -233,12 +233,12 @@ test('a short response is written at once where the disk responds, a long one an
   await at.manager.prepare();
   /** True if it has arrived before the worker does anything else. */
   const isAtOnce = async (number: number, length: number): Promise<boolean> => {
-    const before = at.zone.size;
+    const before = at.zone.index.size;
     const filled = fill(at, number, { length, from: number - 1 });
     for (let step = 0; step < 100; step++) await Promise.resolve();
-    const isThere = at.zone.size > before;
+    const isThere = at.zone.index.size > before;
     await filled;
-    t.true(at.zone.size > before);
+    t.true(at.zone.index.size > before);
     return isThere;
   };
   t.false(await isAtOnce(1, 1000), 'it is not known whether the disk responds');
@@ -307,9 +307,9 @@ test('when the index is full, the oldest go with their files', async (t) => {
   await fill(at, 800);
   await waitFor(
     'the files',
-    () => readdirSync(at.folder, { recursive: true }).filter((name) => String(name).length > 30).length === at.zone.entries,
+    () => readdirSync(at.folder, { recursive: true }).filter((name) => String(name).length > 30).length === at.zone.index.entries,
   );
-  t.true(at.zone.entries < 800);
+  t.true(at.zone.index.entries < 800);
   t.false(await has(at.zone, 0));
 });
 
@@ -346,7 +346,7 @@ test('files of what was purged are removed in the background, and then the purge
   t.deepEqual(finished, [], 'not before every worker knows them');
   await at.manager.sweep(SIGNAL, now);
   t.deepEqual(finished, [now - 100_000]);
-  t.deepEqual([list.size, at.zone.entries], [0, 9]);
+  t.deepEqual([list.size, at.zone.index.entries], [0, 9]);
   const [soft, fresh] = await Promise.all([2, 3].map(async (number) => at.zone.open(nameOf(number), `k${number}`)));
   t.is(soft?.stored.validUntil, now - 100_000);
   t.is(fresh?.stored.validUntil, Infinity);
@@ -380,7 +380,7 @@ test('small responses are kept in memory of all workers, and never longer than i
   const zones = new FakeZones();
   const [first, second] = [unit(t, { memory: 1_048_576 }, NO_PURGES, zones), unit(t, { memory: 1_048_576 }, NO_PURGES, zones)];
   const NAME = nameOf(1);
-  first.zone.loaded();
+  first.zone.index.loaded();
   const write = (body: string): Promise<number> =>
     first.zone.write(NAME, first.zone.beginFetch(), { ...HEAD, key: 'k', date: 1, head: 'h' }, Readable.from([Buffer.from(body)]));
   const kept = (zone: CacheZone): string | undefined => {
@@ -388,7 +388,7 @@ test('small responses are kept in memory of all workers, and never longer than i
     const bytes = Buffer.alloc(file?.length ?? 0);
     return file && bytes.toString('latin1', 0, Number(file.read(bytes, 0)));
   };
-  const use = async (): Promise<void> => (await first.zone.open(NAME, 'k', first.zone.use(NAME, 1)))?.close();
+  const use = async (): Promise<void> => (await first.zone.open(NAME, 'k', first.zone.index.use(NAME, 1)))?.close();
   await write('one');
   t.is(kept(first.zone), undefined, 'not used yet');
   await use();
@@ -412,7 +412,7 @@ test('small responses are kept in memory of all workers, and never longer than i
   t.is(kept(first.zone), undefined, 'purged');
   await write('four');
   // The file was read before another one takes its place.
-  const before = { ...first.zone.use(NAME, 1) };
+  const before = { ...first.zone.index.use(NAME, 1) };
   await write('five');
   (await first.zone.open(NAME, 'k', before))?.close();
   t.is(kept(first.zone), undefined, 'changed since');
@@ -421,11 +421,11 @@ test('small responses are kept in memory of all workers, and never longer than i
   await write('x'.repeat(20_000));
   await use();
   t.is(kept(first.zone), undefined, 'large');
-  const uses = first.zone.use(NAME, 1).uses;
+  const uses = first.zone.index.use(NAME, 1).uses;
   await write('six');
   await use();
   for (let now = 10_000; now < 13_000; now += 100) first.zone.openKept(NAME, 'k', now);
-  t.true(first.zone.use(NAME, 1).uses >= uses + 20, 'the index knows of the uses');
+  t.true(first.zone.index.use(NAME, 1).uses >= uses + 20, 'the index knows of the uses');
 });
 
 test('a clock that is set back: responses of the future are stale, and purges stay in order', async (t) => {

@@ -54,10 +54,10 @@ function measureIndex(folder: string): Figures {
   const zone = emptyZone(folder);
   let count = 0;
   // Every name is a new one: there are fewer than that if some had to go.
-  while (zone.entries === count && count < 2 * MILLION) zone.add(nameOf(count++), 0, count);
-  const evict = longest(CHANGES, () => zone.add(nameOf(count++), 0, count));
+  while (zone.index.entries === count && count < 2 * MILLION) zone.index.add(nameOf(count++), 0, count);
+  const evict = longest(CHANGES, () => zone.index.add(nameOf(count++), 0, count));
   const purge = longest(CHANGES, () => void zone.purge(nameOf(--count)));
-  return { each: INDEX / zone.entries, evict, purge, oldest: longest(LOOK, () => zone.oldest(LOOK)) };
+  return { each: INDEX / zone.index.entries, evict, purge, oldest: longest(LOOK, () => zone.index.oldest(LOOK)) };
 }
 
 /** Without files. */
