@@ -182,7 +182,8 @@ export class PeerConnection implements ConnectingUser, SecuringUser, Timed {
     }
   }
 
-  onSecured({ alpn }: ConnectionTls, other: OtherSide): void {
+  onSecured({ alpn, group }: ConnectionTls, other: OtherSide): void {
+    this.tls?.noteGroup(this.peer, group);
     const problem = this.tls?.problemOf(other, this.tlsName);
     this.alpn = alpn;
     if (problem === undefined) this.#connected();

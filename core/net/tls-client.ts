@@ -27,6 +27,7 @@ export class TlsClient {
   readonly #alpn: readonly string[];
   readonly #protocols: Buffer;
   readonly #sessions = new WeakMap<object, Known>();
+  readonly #groups = new WeakMap<object, number>();
 
   constructor(private readonly settings: UpstreamTls) {
     const { verifies, verifyDepth, reusesSessions, keyLog, alpn = HTTP1 } = settings;
@@ -48,8 +49,14 @@ export class TlsClient {
       serverName: this.#serverNameOf(name),
       protocols: this.#protocols,
       session: this.#sessionOf(peer, name),
+      group: this.#groups.get(peer) ?? 0,
       onSession: (session) => this.#sessions.set(peer, { name, session }),
     };
+  }
+
+  /** A handshake with a peer has agreed on a group: the next one makes a key for that one. */
+  noteGroup(peer: object, group: number): void {
+    if (group !== 0 && this.#groups.get(peer) !== group) this.#groups.set(peer, group);
   }
 
   /** Why a connection must not be used, for the error log. Undefined: it may be. */

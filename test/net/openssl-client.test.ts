@@ -1,6 +1,6 @@
 /** TLS of the epoll transport to servers: handshakes, sessions and servers that fail in any state, and that nothing of it is left. */
 import * as ffi from 'node:ffi';
-import { createServer as createPlain, type AddressInfo, type Server, type Socket } from 'node:net';
+import { connect as connectPlain, createServer as createPlain, type AddressInfo, type Server, type Socket } from 'node:net';
 import { randomBytes } from 'node:crypto';
 import { duplexPair } from 'node:stream';
 import { createServer, TLSSocket, type TlsOptions } from 'node:tls';
@@ -14,6 +14,7 @@ import { SystemCalls } from '../../core/net/transport/epoll/calls.js';
 import { EpollConnection } from '../../core/net/transport/epoll/epoll-connection.js';
 import { EpollLoop } from '../../core/net/transport/epoll/loop.js';
 import { TlsEngine } from '../../core/net/transport/epoll/openssl/engine.js';
+import type { ConnectionTls } from '../../core/contract/client-connection.js';
 import type { OtherSide, SecuringUser } from '../../core/net/transport/tls.js';
 import { certificateFor, selfSigned } from '../harness/certificate.js';
 import { waitFor } from '../harness/wait.js';
@@ -82,7 +83,8 @@ class Client implements SecuringUser {
   onConnect(): void {
     this.connection.connectTls(this.tls.handshake(this.peer, this.name), this);
   }
-  onSecured({ isReused }: { readonly isReused: boolean }, shown: OtherSide): void {
+  onSecured({ isReused, group }: Pick<ConnectionTls, 'isReused' | 'group'>, shown: OtherSide): void {
+    if (this.tls instanceof TlsClient) this.tls.noteGroup(this.peer, group);
     this.isReused = isReused;
     this.problem = this.tls.problemOf(shown, this.name);
     this.seen.push('secured');
@@ -166,6 +168,34 @@ test.serial('sessions are resumed at the same server, under the same name, and w
     t.false(await isReused(never, one));
     t.false(await isReused(never, one));
   }
+});
+
+test.serial('a key is made for the group that the server has agreed on before, and another one as soon as it asks for that', async (t) => {
+  const peer = {};
+  const settings = { ...SETTINGS, reusesSessions: false };
+  const lengthOfHello = async (tls: TlsClient, ecdhCurve: string): Promise<number> => {
+    const port = await echo(t, { minVersion: 'TLSv1.3', ecdhCurve });
+    const hello: Buffer[] = [];
+    const relay = createPlain((client) => {
+      const server = connectPlain(port, '127.0.0.1').on('error', () => undefined);
+      client.once('data', (bytes: Buffer) => hello.push(bytes));
+      client.on('error', () => undefined).pipe(server);
+      server.pipe(client);
+    });
+    const client = new Client(await listening(t, relay), tls, peer);
+    await client.sees('secured');
+    client.connection.destroy();
+    await client.sees('close');
+    return hello[0]?.length ?? 0;
+  };
+  const tls = new TlsClient(settings);
+  const all = await lengthOfHello(tls, 'X25519');
+  const one = await lengthOfHello(tls, 'X25519');
+  t.true(one < all, `${one} bytes, ${all} with keys for several groups`);
+  t.true(Math.abs((await lengthOfHello(tls, 'prime256v1')) - one) < 10, 'the server asks for another one');
+  t.true(Math.abs((await lengthOfHello(tls, 'prime256v1')) - one - 33) < 10, 'which it gets at once then');
+  const chosen = new TlsClient({ ...settings, context: { ...settings.context, ecdhCurve: 'X25519:prime256v1' } });
+  t.is(await lengthOfHello(chosen, 'X25519'), await lengthOfHello(chosen, 'X25519'), 'settings of an operator stay');
 });
 
 test.serial('a session that cannot be read is none', async (t) => {

@@ -59,6 +59,8 @@ export interface ClientHandshake {
   readonly protocols: Buffer;
   /** A session to resume, as {@link onSession} got it. */
   readonly session: Buffer | undefined;
+  /** Number of the group that this server has agreed on before, for which alone a key is made; 0: it is not known. */
+  readonly group: number;
   /** Gets each session of the connection that may be resumed, in DER. */
   onSession(session: Buffer): void;
 }

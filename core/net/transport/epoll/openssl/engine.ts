@@ -4,6 +4,7 @@ import type { OpenTls } from '../../open-tls.js';
 import type { TlsContext } from '../../tls.js';
 import { Callbacks } from './callbacks.js';
 import { makeContext } from './context.js';
+import { choosesGroups, groupsWithKeyFor } from './key-shares.js';
 import { OpenSsl, type Handle } from './library.js';
 
 /** How long handshakes may take in one turn of the event loop, in milliseconds: what they hold up waits no longer. */
@@ -22,7 +23,8 @@ export class TlsEngine {
   open = 0;
   /** Contexts that are not freed yet. */
   contexts = 0;
-  readonly #contexts = new WeakMap<TlsContext, Handle>();
+  /** By the group that a key is made for. */
+  readonly #contexts = new WeakMap<TlsContext, Map<number, Handle>>();
   readonly #ended: FinalizationRegistry<Handle>;
   #waiting: Later[] = [];
   /** Handshakes that wait for their time, in their order, from {@link #next} on. */
@@ -49,13 +51,23 @@ export class TlsEngine {
     });
   }
 
-  /** @throws Error of OpenSSL for certificates, keys and ciphers that cannot be used */
-  contextOf(context: TlsContext): Handle {
-    const known = this.#contexts.get(context);
-    if (known !== undefined) return known;
-    const made = makeContext(this.ssl, context.options, this.callbacks);
+  /**
+   * @param group see {@link ClientHandshake.group}
+   * @throws Error of OpenSSL for certificates, keys and ciphers that cannot be used
+   */
+  contextOf(context: TlsContext, group = 0): Handle {
+    const known = this.#contexts.get(context)?.get(group);
+    return known ?? this.#make(context, group);
+  }
+
+  #make(context: TlsContext, group: number): Handle {
+    const { options } = context;
+    const groups = group === 0 || choosesGroups(options) ? undefined : groupsWithKeyFor(group);
+    if (group !== 0 && groups === undefined) return this.contextOf(context);
+    const made = makeContext(this.ssl, groups === undefined ? options : { ...options, ecdhCurve: groups }, this.callbacks);
     this.made.addContext(made);
-    this.#contexts.set(context, made);
+    const all = this.#contexts.get(context) ?? new Map<number, Handle>();
+    this.#contexts.set(context, all.set(group, made));
     this.#ended.register(context, made);
     this.contexts++;
     return made;

@@ -53,11 +53,12 @@ export class TlsStream implements ByteCalls, TlsSubject {
     private readonly descriptor: number,
     context: TlsContext,
     readonly protocols: Buffer,
+    group = 0,
   ) {
     const { ssl, calls } = engine;
     this.joined = calls.joined;
     this.options = context.options;
-    this.#ssl = ssl.c.SSL_new(engine.contextOf(context));
+    this.#ssl = ssl.c.SSL_new(engine.contextOf(context, group));
     ssl.assert(this.#ssl !== NONE);
     engine.made.addConnection(descriptor, this.#ssl);
     engine.open++;
@@ -83,8 +84,8 @@ export class TlsStream implements ByteCalls, TlsSubject {
   static client(engine: TlsEngine, descriptor: number, handshake: ClientHandshake): TlsStream {
     const { ssl } = engine;
     const { c } = ssl;
-    const { context, serverName, protocols, session } = handshake;
-    const stream = new TlsStream(engine, descriptor, context, NO_PROTOCOLS);
+    const { context, serverName, protocols, session, group } = handshake;
+    const stream = new TlsStream(engine, descriptor, context, NO_PROTOCOLS, group);
     const at = stream.#ssl;
     if (context.options.client?.keepsSessions === true) stream.#client = handshake;
     c.SSL_set_connect_state(at);
