@@ -174,6 +174,20 @@ test.serial('a session of the certificate before is not resumed', async (t) => {
   t.is((await node.call('PUT', '/ssl', { type: 'del', ...place })).status, 200);
 });
 
+test.serial('the status of a certificate of the API is fetched (ssl_stapling)', async (t) => {
+  const node = await shared();
+  const server = { addr_port: at(node, 'tls'), server_name: 's.example' };
+  const body = 'ssl_stapling on; ssl_stapling_responder http://127.0.0.1:1/; return 200';
+  t.is((await node.call('POST', '/dyn_srv', { type: 'add', ...server, server_body: body })).status, 200);
+  const place = { listens: [server.addr_port], serverNames: [server.server_name] };
+  const issuer = selfSigned('issuer.example');
+  const { cert, key } = certificateFor(['s.example'], { issuer });
+  const info = infoOf('ecc', { cert: `${cert}${issuer.cert}`, key });
+  t.is((await node.call('PUT', '/ssl', { type: 'add', ...place, cert_info: info })).status, 200);
+  await node.srv.waitForLog(/\(111: Connection refused\) while requesting certificate status, .* certificate: "ecc of the API"/);
+  t.is((await node.call('PUT', '/dyn_srv', { type: 'del', ...server })).status, 200);
+});
+
 test.serial('what clients could not use is rejected, every reason at once', async (t) => {
   const node = await shared();
   const place = { listens: [at(node, 'tls')], serverNames: ['a.example'] };

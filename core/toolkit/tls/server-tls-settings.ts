@@ -131,7 +131,7 @@ export class ServerTlsSettings<R extends object> {
     });
     const byApi = dynamic.map(({ kind, certificate, key }) => ({
       cert: this.#read(scope, certificate, DYNAMIC_CERTIFICATE),
-      path: certificate.path,
+      path: `${kind} of the API`,
       key: this.#read(scope, key, DYNAMIC_CERTIFICATE),
       dynamicKind: kind,
     }));
