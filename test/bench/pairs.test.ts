@@ -12,14 +12,19 @@ test('a pair is ours, other, other, ours: a machine that becomes slower changes 
   const order: string[] = [];
   const turn = (name: string, seconds: number) => (): Promise<Turn> => {
     order.push(name);
-    return Promise.resolve({ work: 100, cpu: seconds + slowness++ });
+    const cpu = seconds + slowness++;
+    return Promise.resolve({ work: 100, cpu, apart: { user: cpu / 4, system: cpu / 2 } });
   };
   const seen: number[] = [];
   const pairs = await alternate(2, { ours: turn('ours', 10), other: turn('other', 10) }, (_, number) => seen.push(number));
   t.deepEqual(order.slice(0, 4), ['ours', 'other', 'other', 'ours']);
   t.is(order.length, 8);
   t.deepEqual(seen, [1, 2]);
-  for (const { ours, other } of pairs) t.is(ours, other);
+  for (const { ours, other, apart } of pairs) {
+    t.is(ours, other);
+    t.deepEqual(apart?.ours, apart?.other);
+  }
+  t.regex(describePairs(pairs, traffic, 'nginx'), /srv: user 33750\.0, system 67500\.0; nginx: user 33750\.0, system 67500\.0/);
 });
 
 test('the median of the ratios counts, and the least is named', (t) => {

@@ -16,7 +16,7 @@ import {
   trafficShape,
   workOf,
 } from './traffic.js';
-import { runTime } from './usage.js';
+import { type CpuTime, cpuTime, runTime, usedSince } from './usage.js';
 
 /** Seconds of one load. A pair is four of them, in this order: ours, other, other, ours. */
 const TURN_SECONDS = { full: 2, quick: 1 };
@@ -36,10 +36,12 @@ export interface PairsOptions {
   readonly progress: (line: string) => void;
 }
 
-/** Processor time for a unit of work (a request, a GiB) in seconds. */
+/** Processor time for a unit of work (a request, a GiB) in seconds, of each server. */
 export interface Pair {
   readonly ours: number;
   readonly other: number;
+  /** The same apart, as the system counts it: coarser. */
+  readonly apart?: { readonly ours: CpuTime; readonly other: CpuTime };
 }
 
 /** Work of one load, and the processor time that its server used for it. */
@@ -48,6 +50,7 @@ export interface Turn {
   readonly work: number;
   /** Seconds. */
   readonly cpu: number;
+  readonly apart: CpuTime;
 }
 
 /**
@@ -64,10 +67,11 @@ export async function measurePairs(lab: Lab, options: PairsOptions): Promise<{ t
   const seconds = options.quick ? TURN_SECONDS.quick : TURN_SECONDS.full;
   const faults: string[] = [];
   const measureTurn = async (site: RunningSite): Promise<Turn> => {
-    const before = runTime(site.process.pid);
+    const { pid } = site.process;
+    const before = { run: runTime(pid), apart: cpuTime(pid) };
     const load = await drive(lab, traffic, site, seconds);
     faults.push(...loadFaults(traffic, load));
-    return { work: workOf(traffic, load), cpu: runTime(site.process.pid) - before };
+    return { work: workOf(traffic, load), cpu: runTime(pid) - before.run, apart: usedSince(before.apart, pid) };
   };
   const shape = trafficShape(traffic);
   const pairs = await withSite(lab, srvServer(), shape, faults, (ours) =>
@@ -102,7 +106,9 @@ export async function alternate(
   while (pairs.length < count) {
     const first = await measure.ours();
     const others = [await measure.other(), await measure.other()];
-    const pair = { ours: perUnit([first, await measure.ours()]), other: perUnit(others) };
+    const ours = [first, await measure.ours()];
+    const apart = { ours: apartPerUnit(ours), other: apartPerUnit(others) };
+    const pair = { ours: perUnit(ours), other: perUnit(others), apart };
     pairs.push(pair);
     onPair(pair, pairs.length);
   }
@@ -119,6 +125,7 @@ export function describePairs(pairs: readonly Pair[], traffic: Traffic, other: s
   return [
     `${traffic.title}: CPU per ${traffic.per} [${unit}], in pairs`,
     table(['pair', 'srv', other, 'ratio'], [...rows, [...middle, ratios?.median.toFixed(3) ?? '–']]),
+    ...describeApart(pairs, traffic, other),
     `ratio to ${other}: median ${ratios?.median.toFixed(3)}, least ${ratios?.min.toFixed(3)}, greatest ${ratios?.max.toFixed(3)}`,
   ].join('\n\n');
 }
@@ -137,6 +144,23 @@ function otherServer(lab: Lab, traffic: Traffic, base: string | undefined): Serv
 function perUnit(turns: readonly Turn[]): number {
   const cpu = turns.reduce((sum, turn) => sum + turn.cpu, 0);
   return cpu / turns.reduce((sum, turn) => sum + turn.work, 0);
+}
+
+function apartPerUnit(turns: readonly Turn[]): CpuTime {
+  const work = turns.reduce((sum, turn) => sum + turn.work, 0);
+  const of = (part: keyof CpuTime): number => turns.reduce((sum, { apart }) => sum + apart[part], 0) / work;
+  return { user: of('user'), system: of('system') };
+}
+
+/** Medians of user and system time. Empty: they were not measured. */
+function describeApart(pairs: readonly Pair[], traffic: Traffic, other: string): readonly string[] {
+  const measured = pairs.flatMap(({ apart }) => (apart === undefined ? [] : [apart]));
+  if (measured.length === 0) return [];
+  const row = (server: 'ours' | 'other', name: string): string => {
+    const of = (part: keyof CpuTime): string => figure(traffic, median(measured.map((apart) => apart[server][part])));
+    return `${name}: user ${of('user')}, system ${of('system')}`;
+  };
+  return [`${row('ours', 'srv')}; ${row('other', other)} (medians, in steps of 10 ms)`];
 }
 
 function ratioOf(pair: Pair): number {
