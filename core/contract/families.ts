@@ -21,6 +21,7 @@ export interface Exemplar {
   readonly spanId: string;
 }
 
+/** Its value may be overwritten with that of the next sample: a reader does not keep it. */
 export interface DistributionSample extends Sample<Distribution> {
   /** One for each power of two at most. Absent: there are none. */
   readonly exemplars?: readonly Exemplar[];
@@ -39,11 +40,11 @@ interface FamilyHead {
 
 /**
  * Samples of one name. They are made while they are iterated, so that a reader can pause between any two of them to let others run: it should after a
- * few hundred, and after each 20 distributions.
+ * few hundred, and after each 20 distributions. `undefined` is no sample, but a place for a pause: where there is much to look at and little to show.
  */
 export type FigureFamily =
-  | (FamilyHead & { readonly kind: 'counter' | 'gauge'; readonly samples: Iterable<Sample> })
-  | (FamilyHead & { readonly kind: 'distribution'; readonly samples: Iterable<DistributionSample> });
+  | (FamilyHead & { readonly kind: 'counter' | 'gauge'; readonly samples: Iterable<Sample | undefined> })
+  | (FamilyHead & { readonly kind: 'distribution'; readonly samples: Iterable<DistributionSample | undefined> });
 
 /** Families that are collected at one moment; {@link done} says that they were read to the end. */
 export interface Collection {

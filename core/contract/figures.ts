@@ -31,10 +31,11 @@ export interface FigureTotals {
   /** No thread holds it any more, and one found by requests was ended: the next {@link FigureTable.sweep} removes it. */
   readonly hasEnded: boolean;
   counter(counter: number): number;
-  /** Counters beside each other: less work than one by one. */
-  counters(first: number, length: number): Float64Array;
+  /** Counters beside each other: less work than one by one. @param into where they are written, as long as `length`: readers of many rows use one */
+  counters(first: number, length: number, into?: Float64Array): Float64Array;
   gauge(gauge: number): number;
-  distribution(distribution: number): Distribution;
+  /** @param into what is overwritten with it, and returned: readers of many rows use one */
+  distribution(distribution: number, into?: Distribution): Distribution;
   /** Sets all counters and distributions to zero: what was counted so far is subtracted from now on. No worker is concerned. */
   reset(): void;
 }

@@ -225,11 +225,12 @@ export class FigureMemory {
     return subtracted === 0 ? sum : sum - f64[numberOf(subtracted) + cell]!;
   }
 
-  /** Cells beside each other, each as {@link sum}, lane by lane: most lanes of most rows do not exist. */
-  sums(row: number, first: number, length: number): Float64Array {
+  /** Cells beside each other, as many as there is room for, each as {@link sum}; lane by lane: most lanes of most rows do not exist. @returns `sums` */
+  sums(row: number, first: number, sums: Float64Array): Float64Array {
     const { u32, f64 } = this.zone;
+    const { length } = sums;
     const lanes = this.#laneWord(row, 0);
-    const sums = new Float64Array(length);
+    sums.fill(0);
     for (let lane = 0; lane <= this.threads; lane++) {
       const offset = u32[lanes + lane]!;
       if (offset === 0) continue;

@@ -216,19 +216,20 @@ class Totals implements FigureTotals, ListedRow {
     return this.memory.sum(this.offset, counter);
   }
 
-  counters(first: number, length: number): Float64Array {
-    return this.memory.sums(this.offset, first, length);
+  counters(first: number, length: number, into?: Float64Array): Float64Array {
+    return this.memory.sums(this.offset, first, into ?? new Float64Array(length));
   }
 
   gauge(gauge: number): number {
     return this.memory.sum(this.offset, this.#shape.counters + gauge);
   }
 
-  distribution(distribution: number): Distribution {
+  distribution(distribution: number, into = new Distribution()): Distribution {
     const { counters, gauges } = this.#shape;
     const first = counters + gauges + distribution * DISTRIBUTION_CELLS;
-    const cells = this.memory.sums(this.offset, first, DISTRIBUTION_CELLS);
-    return new Distribution(cells.subarray(1), cells[0]);
+    into.sum = this.memory.sum(this.offset, first);
+    this.memory.sums(this.offset, first + 1, into.counts);
+    return into;
   }
 
   reset(): void {

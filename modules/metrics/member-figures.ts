@@ -43,14 +43,15 @@ function* peerSamples(upstreams: All, value: (peer: PeerView) => number): Genera
     for (const peer of peers) if (peer.state !== 'resolving') yield { labels: { upstream: name, server: peer.server }, value: value(peer) };
 }
 
-function* stateSamples(upstreams: All): Generator<Sample> {
+/** Most of the members are up. */
+function* stateSamples(upstreams: All): Generator<Sample | undefined> {
   for (const { name, peers } of upstreams.all())
-    for (const { server, state } of peers) if (state !== 'up') yield { labels: { upstream: name, server, state }, value: 1 };
+    for (const { server, state } of peers) yield state === 'up' ? undefined : { labels: { upstream: name, server, state }, value: 1 };
 }
 
-function* upstreamSamples(upstreams: All, value: (upstream: UpstreamView) => number | undefined): Generator<Sample> {
+function* upstreamSamples(upstreams: All, value: (upstream: UpstreamView) => number | undefined): Generator<Sample | undefined> {
   for (const upstream of upstreams.all()) {
     const found = value(upstream);
-    if (found !== undefined) yield { labels: { upstream: upstream.name }, value: found };
+    yield found === undefined ? undefined : { labels: { upstream: upstream.name }, value: found };
   }
 }

@@ -22,12 +22,12 @@ const SUMMED = 20;
 
 /** Times of all requests, over the servers. */
 export async function timesOfServers(rows: readonly NamedRow[], pause: () => Promise<unknown>): Promise<Distribution> {
-  const sum = new Distribution();
+  const [sum, one] = [new Distribution(), new Distribution()];
   let summed = 0;
   for (const { kind, totals } of rows) {
     if (kind !== 'server') continue;
     if (summed++ % SUMMED === SUMMED - 1) await pause();
-    sum.merge(totals.distribution(0));
+    sum.merge(totals.distribution(0, one));
   }
   return sum;
 }

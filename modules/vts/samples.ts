@@ -1,4 +1,5 @@
 /** Samples of rows for monitoring. */
+import { Distribution } from '../../core/contract/distribution.js';
 import type { DistributionSample, FigureFamily, Sample } from '../../core/contract/families.js';
 import type { Labels } from '../../core/contract/metrics.js';
 import type { NamedRow } from './collector.js';
@@ -60,10 +61,12 @@ function* distributionSamples(
   distribution: number,
   exemplars: Pick<Exemplars, 'of'> | undefined,
 ): Generator<DistributionSample> {
+  // One for all: thousands of arrays outside of the heap bring a long collection of garbage.
+  const value = new Distribution();
   for (const row of rows) {
     const { key, createdAt } = row.totals;
     const found = exemplars?.of(key);
-    yield { labels: labels(row), value: row.totals.distribution(distribution), createdAt, ...(found && { exemplars: found }) };
+    yield { labels: labels(row), value: row.totals.distribution(distribution, value), createdAt, ...(found && { exemplars: found }) };
   }
 }
 
@@ -74,7 +77,7 @@ export function listed(
   first: number,
   label: string,
   names: readonly string[],
-): { readonly kind: 'counter'; readonly samples: Iterable<Sample> } {
+): { readonly kind: 'counter'; readonly samples: Iterable<Sample | undefined> } {
   return { kind: 'counter', samples: listSamples(rows, group, { first, label, names }) };
 }
 
@@ -84,11 +87,14 @@ interface CounterList {
   readonly names: readonly string[];
 }
 
-function* listSamples(rows: readonly NamedRow[], { labels }: Group, { first, label, names }: CounterList): Generator<Sample> {
+function* listSamples(rows: readonly NamedRow[], { labels }: Group, { first, label, names }: CounterList): Generator<Sample | undefined> {
+  const memory = new Float64Array(names.length);
   for (const row of rows) {
-    // A row that has counted nothing has no sample, after which a reader could pause.
-    if (row.totals.counter(0) === 0) continue;
-    const counters = row.totals.counters(first, names.length);
+    if (row.totals.counter(0) === 0) {
+      yield undefined;
+      continue;
+    }
+    const counters = row.totals.counters(first, names.length, memory);
     const common = labels(row);
     for (const [at, name] of names.entries()) {
       const value = counters[at]!;
@@ -99,6 +105,6 @@ function* listSamples(rows: readonly NamedRow[], { labels }: Group, { first, lab
 
 const STATUS_NAMES: readonly string[] = [...CODES.map(String), ...CLASSES];
 
-export function* statusSamples(rows: readonly NamedRow[], group: Group, first: number): Generator<Sample> {
+export function* statusSamples(rows: readonly NamedRow[], group: Group, first: number): Generator<Sample | undefined> {
   yield* listSamples(rows, group, { first, label: 'code', names: STATUS_NAMES });
 }

@@ -36,7 +36,7 @@ async function textOf(
   return { text: text + exposition.end(), rejected, pages };
 }
 
-const counter = (name: string, samples: Iterable<Sample>): FigureFamily => ({ name, help: 'Help.', kind: 'counter', samples });
+const counter = (name: string, samples: Iterable<Sample | undefined>): FigureFamily => ({ name, help: 'Help.', kind: 'counter', samples });
 
 test('label values of any form are read back as they were, in both formats', async (t) => {
   const values = ['', '"', '\\', '\\n', '\n', '"} 1\n# EOF\n', '\r', '\u2028', 'é😀', '{}=,', '\ud800'];
@@ -340,4 +340,32 @@ test('nodes of a cluster are shown, where there is one', async (t) => {
     ],
   );
   t.deepEqual([...clusterFamilies({ ...view, redis: undefined })], []);
+});
+
+function* hidden(): Generator<undefined> {
+  for (let at = 0; at < 200_000; at++) yield undefined;
+}
+
+test('others run while samples are passed over, or are added up because there are too many', async (t) => {
+  const families: AnyFamily[] = [
+    counter('none', hidden()),
+    counter('many', [...each(1), ...Array.from({ length: 200_000 }, () => ({ labels: { upstream: 'u', server: 's' }, value: 1 }))]),
+  ];
+  const listings = new Listings({ rejected: (reason) => t.fail(reason), most: 10 });
+  let turns = 0;
+  const over = new AbortController();
+  const others = (async () => {
+    for (; !over.signal.aborted; turns++) await setImmediate();
+  })();
+  const page = await listings.page(listings.begin({ families, done: () => undefined }));
+  over.abort();
+  await others;
+  t.deepEqual(
+    page?.families.map(({ name, samples }) => [name, samples.length]),
+    [
+      ['many', 11],
+      ['srv_metrics_other_samples', 1],
+    ],
+  );
+  t.true(turns >= 3, `${turns} turns`);
 });

@@ -34,30 +34,34 @@ export class SampleBudget {
 
   constructor(private readonly most: number) {}
 
-  *numbers(samples: Iterable<Sample>): Generator<Sample> {
+  /** Yields undefined for a sample that was added up. */
+  *numbers(samples: Iterable<Sample | undefined>): Generator<Sample | undefined> {
     let [count, sum] = [0, 0];
     let labels: Labels | undefined;
     for (const sample of samples) {
-      if (++count <= this.most) yield sample;
+      if (sample === undefined || ++count <= this.most) yield sample;
       else {
         this.others++;
         labels ??= othersOf(sample.labels);
         sum += sample.value;
+        yield undefined;
       }
     }
     if (labels !== undefined) yield { labels, value: sum };
   }
 
-  *distributions(samples: Iterable<DistributionSample>): Generator<DistributionSample> {
+  /** As {@link numbers}. */
+  *distributions(samples: Iterable<DistributionSample | undefined>): Generator<DistributionSample | undefined> {
     let count = 0;
     let other: Sample<Distribution> | undefined;
     for (const sample of samples) {
-      if (++count <= this.most) yield sample;
+      if (sample === undefined || ++count <= this.most) yield sample;
       else {
         this.others++;
         // The distribution of a sample may be the one that is counted in.
         other ??= { labels: othersOf(sample.labels), value: new Distribution() };
         other.value.merge(sample.value);
+        yield undefined;
       }
     }
     if (other !== undefined) yield other;

@@ -30,7 +30,8 @@ interface ListingOptions {
   readonly most?: number;
 }
 
-type Step = { readonly family: AnyFamily; readonly sample: PagedSample<never> };
+/** Without a sample: a place for a pause. */
+type Step = { readonly family: AnyFamily; readonly sample: PagedSample<never> | undefined };
 
 /** Figures for one reader, page by page. */
 class Listing {
@@ -52,16 +53,17 @@ class Listing {
     for (let count = 1; room > 0; count++) {
       const step = this.#steps.next();
       if (step.done === true) return false;
-      const { value } = step;
-      if (value.family !== last) {
-        ({ family: last } = value);
-        samples = [];
-        const { name, help, unit, kind } = last;
-        into.push({ name, help, unit, kind, isNumerous: 'isNumerous' in last && last.isNumerous, samples });
+      const { family, sample } = step.value;
+      const isLong = family.kind === 'distribution';
+      if (sample !== undefined) {
+        if (family !== last) {
+          last = family;
+          samples = [];
+          into.push(headOf(family, samples));
+        }
+        samples.push(sample);
+        room -= isLong ? DISTRIBUTION_SAMPLES : 1;
       }
-      samples.push(value.sample);
-      const isLong = last.kind === 'distribution';
-      room -= isLong ? DISTRIBUTION_SAMPLES : 1;
       if ((isLong || count % STEP === 0) && performance.now() - begin > SLICE) {
         await setImmediate();
         begin = performance.now();
@@ -83,11 +85,16 @@ class Listing {
     const [family] = parts;
     if (family === undefined) return;
     try {
-      for (const sample of pagedSamples(parts, this.#budget)) yield { family, sample: sample as PagedSample<never> };
+      for (const sample of pagedSamples(parts, this.#budget)) yield { family, sample: sample as PagedSample<never> | undefined };
     } catch (error) {
       this.options.rejected(`metric "${family.name}" failed: ${String(error)}`);
     }
   }
+}
+
+function headOf(family: AnyFamily, samples: readonly PagedSample<never>[]): PagedFamily {
+  const { name, help, unit, kind } = family;
+  return { name, help, unit, kind, isNumerous: 'isNumerous' in family && family.isNumerous, samples };
 }
 
 /** Listings under way. */
@@ -118,22 +125,22 @@ export class Listings {
 
 type AnyPagedSample = PagedSample<number> | PagedSample<PagedDistribution> | PagedSample<PagedHistogram>;
 
-function* pagedSamples(parts: readonly AnyFamily[], budget: SampleBudget): Generator<AnyPagedSample> {
+function* pagedSamples(parts: readonly AnyFamily[], budget: SampleBudget): Generator<AnyPagedSample | undefined> {
   const [{ kind, unit }] = parts as readonly [AnyFamily];
   const scale = unit === 'seconds' ? 1000 : 1;
   if (kind === 'distribution') {
-    const samples = samplesOf<Distribution>(parts) as Iterable<DistributionSample>;
-    for (const sample of budget.distributions(samples)) yield pagedTimes(sample, scale);
+    const samples = samplesOf<Distribution>(parts) as Iterable<DistributionSample | undefined>;
+    for (const sample of budget.distributions(samples)) yield sample && pagedTimes(sample, scale);
   } else if (kind === 'histogram') {
-    for (const sample of samplesOf<HistogramValue>(parts)) yield paged(sample, pagedHistogram(sample.value));
+    for (const sample of samplesOf<HistogramValue>(parts)) yield sample && paged(sample, pagedHistogram(sample.value));
   } else {
-    for (const sample of budget.numbers(samplesOf<number>(parts))) yield paged(sample, sample.value / scale);
+    for (const sample of budget.numbers(samplesOf<number>(parts))) yield sample && paged(sample, sample.value / scale);
   }
 }
 
 /** All of them have the same kind. */
-function* samplesOf<V>(parts: readonly AnyFamily[]): Generator<Sample<V>> {
-  for (const { samples } of parts) yield* samples as Iterable<Sample<V>>;
+function* samplesOf<V>(parts: readonly AnyFamily[]): Generator<Sample<V> | undefined> {
+  for (const { samples } of parts) yield* samples as Iterable<Sample<V> | undefined>;
 }
 
 function paged<V>({ labels, createdAt }: Sample<unknown>, value: V): PagedSample<V> {
