@@ -141,6 +141,14 @@ async function bodyOf(request: HttpRequest, limit: number): Promise<Buffer> {
 
 function send(request: HttpRequest, { status, headers, type, body, stream }: ApiResponse): Result {
   for (const [name, value] of Object.entries(headers)) request.response.set(name, value);
-  if (stream !== undefined && request.method !== 'HEAD') return request.respond(status, type).pipe(stream);
+  if (stream !== undefined) {
+    if (request.method !== 'HEAD') return request.respond(status, type).pipe(stream);
+    endUnread(stream);
+  }
   return request.send(status, body, type);
+}
+
+/** A stream without a reader frees what it holds: a place among those that follow the logs. */
+function endUnread(stream: AsyncIterable<unknown>): void {
+  stream[Symbol.asyncIterator]().return?.().catch(() => undefined);
 }
