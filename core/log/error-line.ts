@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { HttpRequest } from '../contract/http.js';
 import type { LogLevel, LogRecord, SubjectDetail } from '../contract/log.js';
 import type { StreamSession } from '../contract/stream.js';
@@ -30,6 +31,20 @@ export function escapeControls(text: string): string {
   });
 }
 
+const LATER_BYTES = /[\u0080-\u00ff]/;
+const LATER_BYTES_ALL = /[\u0080-\u00ff]/g;
+
+/**
+ * A value of a request, which is a string of bytes, as text of the log: UTF-8 as the characters that it is, and the bytes of what is none as `\xHH`
+ * (nginx writes them as they came).
+ */
+function shown(value: string): string {
+  if (!LATER_BYTES.test(value)) return value;
+  const bytes = Buffer.from(value, 'latin1');
+  if (isUtf8(bytes)) return bytes.toString();
+  return value.replace(LATER_BYTES_ALL, (byte) => `\\x${byte.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
 /** Text after a message about a request: `, client: …, server: …, request: "…", host: "…", request_id: …`. */
 export function requestSuffix(request: LoggedRequest): string {
   let suffix = `, client: ${request.connection.remoteAddress}, server: ${request.variable('server_name') ?? ''}`;
@@ -49,9 +64,9 @@ export function requestFields(request: LoggedRequest): Partial<LogRecord> {
   return {
     client: request.connection.remoteAddress,
     server: request.variable('server_name') ?? '',
-    ...(line !== '' && { request: escapeControls(line) }),
-    ...(request.upstreamUrl !== undefined && { upstream: escapeControls(request.upstreamUrl) }),
-    ...(host !== undefined && { host: escapeControls(host) }),
+    ...(line !== '' && { request: escapeControls(shown(line)) }),
+    ...(request.upstreamUrl !== undefined && { upstream: escapeControls(shown(request.upstreamUrl)) }),
+    ...(host !== undefined && { host: escapeControls(shown(host)) }),
     requestId: request.requestId,
   };
 }
@@ -93,7 +108,7 @@ function requestLine(request: HttpRequest): string {
 }
 
 function quoted(text: string): string {
-  return text.replaceAll('"', '\\x22');
+  return shown(text).replaceAll('"', '\\x22');
 }
 
 function timestamp(now: Date): string {

@@ -45,6 +45,15 @@ test('a request cannot end its quotes or its line', (t) => {
   t.true(line.includes('request: "GET /\\x22\\x0D\\x0A2026/11/21 [emerg] forged HTTP/1.1"'), line);
 });
 
+const bytes = (text: string): string => Buffer.from(text).toString('latin1');
+
+test('bytes of a client are the characters that they are in UTF-8, and shown one by one where they are none', (t) => {
+  const line = errorLine('error', 'x', '1#0', request({ requestUri: bytes('/caf\u00e9/\u6f22'), header: () => bytes('\u00fc.test') }), NOW);
+  t.true(line.includes('request: "GET /caf\u00e9/\u6f22 HTTP/1.1", host: "\u00fc.test"'), line);
+  const other = errorLine('error', 'x', '1#0', request({ requestUri: '/\xff\xe9"' }), NOW);
+  t.true(other.includes('request: "GET /\\xFF\\xE9\\x22 HTTP/1.1"'), other);
+});
+
 test('control characters of every kind are shown, everything else stays', (t) => {
   t.is(escapeControls('a\0b\x1b[31m\x7f\x9b\u2028é漢'), 'a\\x00b\\x1B[31m\\x7F\\x9B\\u2028é漢');
 });
