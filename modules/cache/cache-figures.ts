@@ -1,3 +1,4 @@
+import type { HttpRequest } from '../../core/contract/http.js';
 import type { Counter, MetricKinds } from '../../core/contract/metrics.js';
 
 /** Values of `$upstream_cache_status`. */
@@ -12,8 +13,13 @@ type StatusCounters = Readonly<Record<Figure, Counter>>;
 export class CacheFigures {
   readonly #counters = new Map<CacheStatus, StatusCounters>();
   readonly #zero = new Map<CacheStatus, Readonly<Record<Figure, number>>>();
+  /** Bytes of requests and of whole responses. */
+  readonly #received: Counter;
+  readonly #sent: Counter;
 
   constructor(metrics: MetricKinds, zone: string) {
+    this.#received = metrics.counter('srv_cache_request_bytes_total', { zone });
+    this.#sent = metrics.counter('srv_cache_response_bytes_total', { zone });
     for (const status of STATUSES) {
       const labels = { zone, status: status.toLowerCase() };
       this.#counters.set(status, {
@@ -25,8 +31,10 @@ export class CacheFigures {
     }
   }
 
-  /** @param bytes of the body that the client got */
-  count(status: CacheStatus, bytes: number): void {
+  /** Counts a request that is over. */
+  count(status: CacheStatus, { bodyBytesSent: bytes, bytesReceived, bytesSent }: HttpRequest): void {
+    this.#received.add(bytesReceived);
+    this.#sent.add(bytesSent);
     const counters = this.#counters.get(status);
     counters?.requests.add();
     counters?.bytes.add(bytes);

@@ -407,7 +407,7 @@ export class CachedRequest implements CacheState {
     if (this.#isOver) return;
     this.#isOver = true;
     // A part that is fetched for another request is counted with that.
-    if (this.status !== undefined && !this.#isPart) this.zone.figures.count(this.status, this.request.bodyBytesSent);
+    if (this.status !== undefined && !this.#isPart) this.zone.figures.count(this.status, this.request);
     this.#lookup.leave();
     if (!this.#isStoring) this.#release();
   }

@@ -28,7 +28,7 @@ class KeptHit implements CacheState {
   }
 
   count(request: HttpRequest): void {
-    this.zone.figures.count(this.status, request.bodyBytesSent);
+    this.zone.figures.count(this.status, request);
   }
 }
 

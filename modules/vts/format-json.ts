@@ -113,7 +113,15 @@ function memberFields(server: string, figures: FormatView, settings: FormatMembe
 }
 
 function cacheFields(statuses: Numbers, { size = 0, max_size: most = 0 }: Partial<FormatCache> = {}): Json {
-  return { maxSize: most, usedSize: size, responses: picked(statuses, CACHE_NAMES), overCounts: overCounts(CACHE_NAMES) };
+  const { received = 0, sent = 0 } = statuses;
+  return {
+    maxSize: most,
+    usedSize: size,
+    inBytes: received,
+    outBytes: sent,
+    responses: picked(statuses, CACHE_NAMES),
+    overCounts: overCounts(['inBytes', 'outBytes', ...CACHE_NAMES]),
+  };
 }
 
 /** How often each counter has begun again: none does, up to the greatest whole number of JSON. */

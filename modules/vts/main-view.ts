@@ -44,12 +44,24 @@ export function mainView({ statistics, status, metrics }: Services, { groups, sa
     connections: { active, reading, writing, waiting, accepted, handled, requests },
     tls: { handshakes, handshakes_failed: handshakesFailed, session_reuses: sessionReuses },
     workers: Array.from(status.workers(), ({ index, place }) => ({ worker: index, ...statistics.ofWorker(place) })),
-    caches: zonesOf(values, 'srv_cache_requests_total', 'status'),
+    caches: cachesOf(values),
     limits: limitsOf(values),
     groups,
     slow,
     failing,
   };
+}
+
+/** Requests of caches by what they had for them, with the bytes of these requests and of their responses. */
+function cachesOf(values: readonly MetricValue[]): Zones {
+  const caches = zonesOf(values, 'srv_cache_requests_total', 'status');
+  const bytesOf = (name: string): ReadonlyMap<string | undefined, number> =>
+    new Map(values.flatMap((metric) => (metric.name === name && metric.kind === 'counter' ? [[metric.labels['zone'], metric.value]] : [])));
+  const received = bytesOf('srv_cache_request_bytes_total');
+  const sent = bytesOf('srv_cache_response_bytes_total');
+  return Object.fromEntries(
+    Object.entries(caches).map(([zone, statuses]) => [zone, { ...statuses, received: received.get(zone) ?? 0, sent: sent.get(zone) ?? 0 }]),
+  );
 }
 
 /** Counters of a metric by the label `zone`, and within it by another label. */

@@ -69,7 +69,7 @@ test('each figure is what clients and members have counted', async (t) => {
       server_name exact;
       location / { proxy_pass http://demo; proxy_next_upstream error timeout; }
       location /fixed { status_zone fixed; return 200 fixed; }
-      location /cached { proxy_pass http://127.0.0.1:${backend.port}; proxy_cache cache; add_header X-Cache $upstream_cache_status; proxy_cache_key $uri$is_args$args; }
+      location /cached { status_zone cached; proxy_pass http://127.0.0.1:${backend.port}; proxy_cache cache; add_header X-Cache $upstream_cache_status; proxy_cache_key $uri$is_args$args; }
       location /sub { auth_request /allowed; stub_status; }
       location /allowed { internal; return 204; }
       location /limited { limit_req zone=limit; error_page 503 = @over; stub_status; }
@@ -179,7 +179,8 @@ test('each figure is what clients and members have counted', async (t) => {
     'requestBuckets',
     'overCounts',
   ]);
-  t.like(format.cacheZones['cache'], { maxSize: 0, responses: { miss: exact.cache['miss'], hit: exact.cache['hit'] } });
+  const { received: inBytes, sent: outBytes } = locations['cached']!;
+  t.like(format.cacheZones['cache'], { maxSize: 0, inBytes, outBytes, responses: { miss: exact.cache['miss'], hit: exact.cache['hit'] } });
   t.true(Number(format.cacheZones['cache']!['usedSize']) > 0);
   t.true(Number(format.sharedZones['maxSize']) > Number(format.sharedZones['usedSize']) && Number(format.sharedZones['usedSize']) > 0);
   t.deepEqual(
