@@ -148,7 +148,9 @@ function send(request: HttpRequest, { status, headers, type, body, stream }: Api
   return request.send(status, body, type);
 }
 
-/** A stream without a reader frees what it holds: a place among those that follow the logs. */
+/** A stream without a reader frees what it holds: its place, where their number is limited. */
 function endUnread(stream: AsyncIterable<unknown>): void {
-  stream[Symbol.asyncIterator]().return?.().catch(() => undefined);
+  stream[Symbol.asyncIterator]()
+    .return?.()
+    .catch(() => undefined);
 }

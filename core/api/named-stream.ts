@@ -17,14 +17,16 @@ export class NamedStream implements AsyncIterableIterator<Piece> {
   }
 
   next(): Promise<IteratorResult<Piece>> {
-    return this.#named(() => {
-      this.#pieces ??= this.stream[Symbol.asyncIterator]();
-      return this.#pieces.next();
-    });
+    return this.#named(() => this.#opened().next());
   }
 
+  /** Also of a stream that was never read: it may hold something. */
   return(): Promise<IteratorResult<Piece>> {
-    return this.#named(async () => (await this.#pieces?.return?.()) ?? { done: true, value: undefined });
+    return this.#named(async () => (await this.#opened().return?.()) ?? { done: true, value: undefined });
+  }
+
+  #opened(): AsyncIterator<Piece> {
+    return (this.#pieces ??= this.stream[Symbol.asyncIterator]());
   }
 
   async #named<T>(step: () => Promise<T>): Promise<T> {

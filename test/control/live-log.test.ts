@@ -119,7 +119,7 @@ test.serial('an invalid filter is rejected with what is allowed', async (t) => {
 
 test.serial('HEAD begins no stream, and lines without a reader are not collected', async (t) => {
   const node = await shared();
-  // One by one more than there are places: none is held by a stream that nobody reads.
+  // One by one more than there are places: a stream without a reader holds none.
   for (let n = 0; n < 60; n++) t.is((await get(node.srv.port('api'), '/api/v1/logs/stream', { method: 'HEAD' })).status, 200);
   for (let n = 0; n < 3; n++) await get(node.srv.port('web'), '/unseen');
   const client = await tail(t, node);
