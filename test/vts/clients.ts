@@ -2,8 +2,23 @@
 import { once } from 'node:events';
 import type { ClientHttp2Session } from 'node:http2';
 import { connect, type Socket } from 'node:net';
+import type { Node } from '../control/node.js';
 
 export type Counts = Record<string, number>;
+
+/** Clients of a server under test, and the figures that it has to show after them. */
+export interface Script {
+  readonly files?: Readonly<Record<string, string>>;
+  /** Lines of the blocks `http`, of its server, and of `stream`. */
+  readonly http: string;
+  readonly server?: string;
+  readonly stream?: string;
+  readonly run: (node: Node) => Promise<void>;
+  /** All that clients have sent is counted. @param statistics body of `/v1/vts` */
+  readonly isOver: (statistics: object, node: Node) => boolean;
+  /** Compares each figure. @returns requests and sessions that were counted */
+  readonly verify: (statistics: object, node: Node) => number | Promise<number>;
+}
 
 /** Figures as clients have counted them. */
 export class Truth {
