@@ -85,6 +85,7 @@ function piecesOf(body: NonNullable<FakeMemberResponseOptions['body']>): readonl
 export function fakeAttempt(attempt: Partial<MemberAttempt> = {}): MemberAttempt {
   return {
     number: 1,
+    startTime: Date.now(),
     upstream: 'upstream',
     address: '127.0.0.1:80',
     url: 'http://127.0.0.1:80/',

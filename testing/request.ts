@@ -84,6 +84,11 @@ export class FakeRequest implements HttpRequest {
   readonly protocol: string;
   readonly host: string;
   readonly startTime = Date.now();
+  readonly headTime = 0;
+  readonly attempts = [];
+  get elapsed(): number {
+    return Date.now() - this.startTime;
+  }
   readonly requestId = '0'.repeat(32);
   readonly internal = false;
   readonly isForProxy = false;

@@ -59,6 +59,9 @@ export class Variables<R> {
   readonly #families = new Map<string, GetterFamily<R>>();
   /** Getters made by families, so that a second use costs nothing. */
   readonly #made = new Map<string, Getter<R>>();
+  /** Getters by the names that they were asked for with, in {@link Variables.#resolvedIn}. */
+  readonly #resolved = new Map<string, Getter<R>>();
+  #resolvedIn: Defined<R> | undefined;
   #inForce: Defined<R> = { definitions: LayeredMap.of([]), uses: LayeredMap.of([]) };
   /** Of the configuration that is being prepared. */
   #coming: Defined<R> | undefined;
@@ -112,7 +115,21 @@ export class Variables<R> {
   }
 
   value(name: string, request: R): string | undefined {
-    return this.getter(name)?.(request);
+    return this.#resolve(name)?.(request);
+  }
+
+  /** As {@link getter}, which is looked for once: modules ask for a variable by its name with each request. */
+  #resolve(name: string): Getter<R> | undefined {
+    const defined = this.#coming ?? this.#inForce;
+    if (defined !== this.#resolvedIn) {
+      this.#resolved.clear();
+      this.#resolvedIn = defined;
+    }
+    const known = this.#resolved.get(name);
+    if (known !== undefined) return known;
+    const getter = this.getter(name);
+    if (getter !== undefined) this.#resolved.set(name, getter);
+    return getter;
   }
 
   /** True if the configuration may define this name: no variable of the engine or a module has it, or it is a changeable one. */

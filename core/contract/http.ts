@@ -1,7 +1,7 @@
 /** Contract of the HTTP engine: requests, handlers, phases, scopes, variables. */
 import type { ClientConnection } from './client-connection.js';
 import type { Explainers, ExplainNotes } from './explain.js';
-import type { AttemptHandler } from './member-attempt.js';
+import type { AttemptHandler, MemberAttempt } from './member-attempt.js';
 import type { EngineMemberCall, CallFailure } from './member-call.js';
 import type { BlockScope } from './scope.js';
 import type { Directives } from './spec.js';
@@ -71,6 +71,8 @@ export interface HttpHandlers extends Partial<Record<Phase, Handler>> {
   memberFailure?: (request: HttpRequest, failure: CallFailure, status: number) => Answer;
   /** Looks at the attempts at members for a request, as they begin and end: for traces and figures. */
   memberAttempt?: AttemptHandler;
+  /** As `memberAttempt`, for `end` alone: nothing is called at the events before. */
+  memberAttemptEnd?: (request: HttpRequest, attempt: MemberAttempt) => void;
   /** After the response is sent or the client is gone. A promise is not waited for; its rejection is logged. */
   log?: (request: HttpRequest) => void;
   /**
@@ -303,6 +305,12 @@ export interface HttpRequest {
   readonly host: string;
   /** Milliseconds of the shared coarse clock when the head was complete. */
   readonly startTime: number;
+  /** Milliseconds since {@link startTime}, to the moment at which this turn of work began; in `log` handlers to the end of the request. */
+  readonly elapsed: number;
+  /** When the head of its response was made, epoch milliseconds; 0: it was not. */
+  readonly headTime: number;
+  /** Attempts at members for it so far. For listings, not for the hot path. */
+  readonly attempts: readonly MemberAttempt[];
   /** 32 hexadecimal digits, made when first asked for (`$request_id`). */
   readonly requestId: string;
   /**

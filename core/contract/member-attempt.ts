@@ -11,6 +11,8 @@ export type AttemptEvent = 'begin' | 'connected' | 'head' | 'end';
 export interface MemberAttempt {
   /** Among those of the request or session, from 1 on. */
   readonly number: number;
+  /** When it began, epoch milliseconds. */
+  readonly startTime: number;
   /** Name of the upstream; of a tunnel to a server that the client has named, the address. */
   readonly upstream: string;
   /** Of the member: `10.0.0.1:80`, `unix:/path`. */

@@ -26,7 +26,7 @@ export function runLast<S>(
 ): void {
   try {
     const returned = step(subject);
-    if (returned instanceof Promise) returned.catch((error: unknown) => logFailure(subject, error, handler));
+    if (returned !== undefined && returned instanceof Promise) returned.catch((error: unknown) => logFailure(subject, error, handler));
   } catch (error) {
     logFailure(subject, error, handler);
   }

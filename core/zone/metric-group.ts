@@ -1,13 +1,5 @@
 import type { Counter, Gauge, Histogram, Labels, MetricKinds, MetricScope, MetricValue } from '../contract/metrics.js';
-import {
-  COUNTER_BYTES,
-  histogramBytes,
-  ZoneCounter,
-  ZoneGauge,
-  ZoneHistogram,
-  type MetricPlace,
-  type ThreadMetric,
-} from './metric-kinds.js';
+import { histogramBytes, LANE_BYTES, ZoneCounter, ZoneGauge, ZoneHistogram, type MetricPlace, type ThreadMetric } from './metric-kinds.js';
 import type { MetricMemoryKind } from './metric-memory.js';
 
 const NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
@@ -67,8 +59,9 @@ export class MetricGroup implements MetricKinds {
   }
 
   counter(name: string, labels: Labels = {}): Counter {
+    const { share, shares } = this.store;
     return this.#metric('counter', name, labels, [], (identity, key) => {
-      return new ZoneCounter(() => this.#place(identity, key, 'sums', COUNTER_BYTES));
+      return new ZoneCounter(() => this.#place(identity, key, 'lanes', shares * LANE_BYTES), share, shares);
     });
   }
 

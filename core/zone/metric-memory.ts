@@ -1,16 +1,18 @@
 import { Counters } from './counters.js';
 import { HashTable } from './hash-table.js';
-import { sumOf } from './metric-kinds.js';
+import { LANE_BYTES, sumOf, sumOfLanes } from './metric-kinds.js';
 import { wordOf } from './offsets.js';
 import type { Zone } from './zone.js';
 
-/** Kinds of memory: sums of 64 bits, or a word for each thread. */
-export type MetricMemoryKind = 'sums' | 'shares';
+/** Kinds of memory: sums of 64 bits, a word for each thread, or a number for each thread. */
+export type MetricMemoryKind = 'sums' | 'shares' | 'lanes';
 
-/** Header of a metric: the offset of its group, and {@link SUMS} or {@link SHARES}. */
+/** Header of a metric: the offset of its group, and its kind of memory. */
 const HEADER = 8;
 const SUMS = 1;
 const SHARES = 2;
+const LANES = 3;
+const KINDS: Readonly<Record<MetricMemoryKind, number>> = { sums: SUMS, shares: SHARES, lanes: LANES };
 
 /**
  * Metrics and their groups in a zone. A group says which threads hold it, a bit each. When none does, its metrics are removed: what holds no
@@ -62,7 +64,7 @@ export class MetricMemory {
       const offset = this.#metrics.find(key, false) || this.#metrics.insert(key, HEADER + bytes);
       if (offset === 0) return 0;
       this.zone.u32[wordOf(offset)] = owner;
-      this.zone.u32[wordOf(offset) + 1] = kind === 'sums' ? SUMS : SHARES;
+      this.zone.u32[wordOf(offset) + 1] = KINDS[kind];
       return offset + HEADER;
     });
   }
@@ -94,7 +96,9 @@ export class MetricMemory {
     const { buffer, start, u32 } = this.zone;
     const length = this.#metrics.valueLength(offset) - HEADER;
     const place = start + offset + HEADER;
-    if (u32[wordOf(offset) + 1] === SHARES) return [sumOf(new Int32Array(buffer, place, length / 4), length / 4)];
+    const kind = u32[wordOf(offset) + 1];
+    if (kind === SHARES) return [sumOf(new Int32Array(buffer, place, length / 4), length / 4)];
+    if (kind === LANES) return [sumOfLanes(new Float64Array(buffer, place, length / LANE_BYTES))];
     const sums = new Counters(buffer, place, length / Counters.BYTES);
     return Array.from({ length: sums.length }, (_, at) => sums.read(at));
   }

@@ -11,13 +11,15 @@ import {
 import { SentAmounts, unlessEmpty, type CarriedState, type AmountChange } from './carried-state.js';
 import { Counters } from './counters.js';
 import { MetricGroup, type MetricIdentity, type MetricStore } from './metric-group.js';
-import { histogramOf, type MetricPlace } from './metric-kinds.js';
+import { histogramOf, LANE_BYTES, type MetricPlace } from './metric-kinds.js';
 import { MetricMemory, type MetricMemoryKind } from './metric-memory.js';
-import { wordOf } from './offsets.js';
+import { numberOf, wordOf } from './offsets.js';
 import type { ZoneSet } from './zone-set.js';
 
 /** No directive can name this zone. */
 const ZONE = 'srv\0metrics';
+/** Room for about as many metrics, whose counters have a number for each thread. */
+const MOST = 7000;
 const SIZE = 1024 * 1024;
 
 export interface ZoneMetricsOptions {
@@ -149,15 +151,25 @@ export class ZoneMetrics extends Metrics implements MetricStore {
     const memory = this.#opened();
     const { group, kind } = JSON.parse(key) as MetricIdentity;
     memory.hold(group, share);
-    const bytes = kind === 'gauge' ? this.shares * 4 : amounts.length * Counters.BYTES;
-    const offset = memory.place(group, key, kind === 'gauge' ? 'shares' : 'sums', bytes);
+    const { form, bytes } = this.#memoryOf(kind, amounts);
+    const offset = memory.place(group, key, form, bytes);
     if (offset === 0) return;
     if (kind === 'gauge') Atomics.add(memory.zone.i32, wordOf(offset) + share, amounts[0] ?? 0);
+    else if (kind === 'counter') memory.zone.f64[numberOf(offset) + this.share]! += Math.max(amounts[0] ?? 0, 0);
     else addTo(new Counters(memory.zone.buffer, memory.zone.start + offset, amounts.length), amounts);
   }
 
+  #memoryOf(kind: MetricIdentity['kind'], amounts: readonly number[]): { readonly form: MetricMemoryKind; readonly bytes: number } {
+    if (kind === 'gauge') return { form: 'shares', bytes: this.shares * 4 };
+    if (kind === 'counter') return { form: 'lanes', bytes: this.shares * LANE_BYTES };
+    return { form: 'sums', bytes: amounts.length * Counters.BYTES };
+  }
+
   #opened(): MetricMemory {
-    return (this.#memory ??= new MetricMemory(this.options.zones.open(ZONE, SIZE, 'metrics'), this.shares));
+    return (this.#memory ??= new MetricMemory(
+      this.options.zones.open(ZONE, SIZE + MOST * this.shares * LANE_BYTES, 'metrics'),
+      this.shares,
+    ));
   }
 }
 

@@ -1,13 +1,11 @@
 import type { MemberAttempt } from '../../core/contract/member-attempt.js';
 
-/** Moments of one request, epoch milliseconds; 0: it did not come to that. */
-export class Moments {
-  /** The head of the response was made. */
-  head = 0;
-  /** The first attempt at a member has begun, and the last one was over. */
-  begun = 0;
-  over = 0;
-  readonly attempts: MemberAttempt[] = [];
+/** Moments of a request, from which its phases follow: epoch milliseconds. */
+export interface Course {
+  readonly startTime: number;
+  /** 0: there was no head. */
+  readonly headTime: number;
+  readonly attempts: readonly MemberAttempt[];
 }
 
 /** Time of a request by its phases, in milliseconds. */
@@ -55,19 +53,20 @@ export function attemptView(attempt: MemberAttempt): SlowAttempt {
   };
 }
 
-/** @param start and `end` of the request, epoch milliseconds */
-export function phasesOf({ head, begun, over, attempts }: Moments, start: number, end: number): Phases {
+/** @param end of the request, epoch milliseconds */
+export function phasesOf({ startTime: start, headTime: head, attempts }: Course, end: number): Phases {
   const views = attempts.map(attemptView);
   const sum = (name: 'queue' | 'connect' | 'first_byte' | 'body'): number => views.reduce((all, view) => all + view[name], 0);
-  const queue = sum('queue');
-  const made = begun > 0 ? begun - positive(attempts[0]?.queueTime ?? 0) : head > 0 ? head : end;
+  const [first, last] = [attempts[0], attempts.at(-1)];
+  const made = first !== undefined ? first.startTime - positive(first.queueTime) : head > 0 ? head : end;
+  const over = last === undefined ? made : last.responseTime < 0 ? end : last.startTime + last.responseTime;
   return {
     before: positive(made - start),
-    queue,
+    queue: sum('queue'),
     connect: sum('connect'),
     first_byte: sum('first_byte'),
     body: sum('body'),
-    client: positive(end - Math.max(over, begun > 0 ? 0 : made)),
+    client: positive(end - over),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { HttpRequest } from '../../core/contract/http.js';
-import { attemptView, phasesOf, type Moments, type Phases, type SlowAttempt } from './phases.js';
+import { attemptView, phasesOf, type Phases, type SlowAttempt } from './phases.js';
 
 /** Characters of a text that an entry of the API has at most. */
 const LONGEST = 2048;
@@ -27,12 +27,12 @@ export interface SlowEntry {
 }
 
 /** @param end epoch milliseconds */
-export function slowEntry(request: HttpRequest, moments: Moments, end: number): SlowEntry {
-  const { startTime, method, requestUri, protocol, host, status, connection } = request;
+export function slowEntry(request: HttpRequest, end: number): SlowEntry {
+  const { startTime, method, requestUri, protocol, host, status, connection, attempts } = request;
   return {
     time: new Date(end).toISOString(),
     duration: end - startTime,
-    phases: phasesOf(moments, startTime, end),
+    phases: phasesOf({ startTime, headTime: request.headTime, attempts }, end),
     server: characters(request.variable('server_name') ?? ''),
     client: connection.remoteAddress,
     method: characters(method),
@@ -42,7 +42,7 @@ export function slowEntry(request: HttpRequest, moments: Moments, end: number): 
     status,
     received: request.bytesReceived,
     sent: request.bytesSent,
-    attempts: moments.attempts.map(attemptView),
+    attempts: attempts.map(attemptView),
     request_id: request.requestId,
   };
 }

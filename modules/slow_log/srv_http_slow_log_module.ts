@@ -6,7 +6,6 @@ import { LogFiles, type LogFile } from '../../core/contract/log-files.js';
 import { httpModule } from '../../core/contract/manifest.js';
 import { directive } from '../../core/contract/spec.js';
 import { openLog } from '../../core/toolkit/open-log.js';
-import { Moments } from './phases.js';
 import { shortened, slowEntry } from './slow-entry.js';
 import { SlowRequests, SlowSender, type SlowMessage, type SlowPage } from './slow-requests.js';
 
@@ -43,21 +42,8 @@ export class SlowLog {
     if (limit === undefined) return scope.fail('a time is required: slow_log 1s', line);
     const file = path === undefined ? undefined : openLog(scope, this.files, { name: path, place: line });
     return {
-      header: (request) => {
-        this.#momentsOf(request).head = Date.now();
-      },
-      memberAttempt: (request, attempt, event) => {
-        if (event !== 'begin' && event !== 'end') return;
-        const moments = this.#momentsOf(request);
-        if (event === 'end') moments.over = Date.now();
-        else {
-          moments.begun ||= Date.now();
-          moments.attempts.push(attempt);
-        }
-      },
       log: (request) => {
-        const end = Date.now();
-        if (request.parent === undefined && end - request.startTime >= limit) this.#record(request, end, file);
+        if (request.elapsed >= limit && request.parent === undefined) this.#record(request, file);
       },
     };
   }
@@ -67,21 +53,13 @@ export class SlowLog {
     return this.#requests.page(limit);
   }
 
-  #momentsOf(request: HttpRequest): Moments {
-    const known = request.get(this) as Moments | undefined;
-    if (known !== undefined) return known;
-    const moments = new Moments();
-    request.set(this, moments);
-    return moments;
-  }
-
-  #record(request: HttpRequest, end: number, file: LogFile | undefined): void {
-    const moments = this.#momentsOf(request);
+  #record(request: HttpRequest, file: LogFile | undefined): void {
+    const end = request.startTime + request.elapsed;
     if (file === undefined) {
-      this.#sender.offer(() => shortened(slowEntry(request, moments, end)), end);
+      this.#sender.offer(() => shortened(slowEntry(request, end)), end);
       return;
     }
-    const entry = slowEntry(request, moments, end);
+    const entry = slowEntry(request, end);
     file.write(JSON.stringify(entry));
     this.#sender.offer(() => shortened(entry), end);
   }

@@ -46,7 +46,7 @@ export class EndedRequest {
     this.#status = request.status;
     this.#received = request.bytesReceived;
     this.#sent = request.bytesSent;
-    this.#time = Math.max(Date.now() - request.startTime, 0);
+    this.#time = request.elapsed;
     this.#method = methodCell(request.method);
     this.#protocol = protocol === 'HTTP/1.1' ? 1 : protocol === 'HTTP/2.0' ? 2 : protocol === 'HTTP/1.0' ? 0 : 3;
     this.#isSecure = request.connection.secure;

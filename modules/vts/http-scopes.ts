@@ -145,8 +145,7 @@ export class ScopeCounters {
   }
 
   /** An attempt at a member has ended. */
-  readonly countAttempt: NonNullable<HttpHandlers['memberAttempt']> = (request, attempt, event) => {
-    if (event !== 'end') return;
+  readonly countAttempt: NonNullable<HttpHandlers['memberAttemptEnd']> = (request, attempt) => {
     this.members.count(attempt);
     if (attempt.number > 1 && request.parent === undefined) request.set(RETRIES, ((request.get(RETRIES) as number | undefined) ?? 0) + 1);
   };

@@ -15,6 +15,8 @@ interface UpstreamRows {
 /** The rows of upstreams and their members in one worker, found as attempts end. */
 export class MemberRows {
   readonly #upstreams = new Map<string, UpstreamRows>();
+  /** That of the last attempt: most requests of a worker are for few upstreams. */
+  #last: { readonly name: string; readonly rows: UpstreamRows } | undefined;
 
   constructor(
     private readonly table: FigureTable,
@@ -26,7 +28,7 @@ export class MemberRows {
 
   /** Counts an attempt that has ended. */
   count(attempt: MemberAttempt): void {
-    const upstream = this.#upstreams.get(attempt.upstream) ?? this.#found(attempt.upstream);
+    const upstream = this.#rowsOf(attempt.upstream);
     const { address } = attempt;
     let member = upstream.members.get(address);
     if (member === undefined && !upstream.members.has(address)) {
@@ -42,6 +44,15 @@ export class MemberRows {
   /** The rows are not valid any more. */
   clear(): void {
     this.#upstreams.clear();
+    this.#last = undefined;
+  }
+
+  #rowsOf(name: string): UpstreamRows {
+    const last = this.#last;
+    if (last?.name === name) return last.rows;
+    const rows = this.#upstreams.get(name) ?? this.#found(name);
+    if (this.#upstreams.has(name)) this.#last = { name, rows };
+    return rows;
   }
 
   #found(name: string): UpstreamRows {

@@ -124,7 +124,7 @@ export class HttpStatistics extends StatisticsMemory implements HttpModule {
     this.#trimSteps.add(clear);
     const release = (): void => void this.#trimSteps.delete(clear);
     scope.register({ abort: release, release });
-    return { log: counters.count, memberAttempt: counters.countAttempt };
+    return { log: counters.count, memberAttemptEnd: counters.countAttempt };
   }
 
   @action('vts.main')

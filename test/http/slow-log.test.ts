@@ -2,8 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import test from 'ava';
-import type { MemberAttempt } from '../../core/contract/member-attempt.js';
-import { Moments, phasesOf } from '../../modules/slow_log/phases.js';
+import { phasesOf } from '../../modules/slow_log/phases.js';
 import { check } from '../harness/check.js';
 import { get } from '../harness/client.js';
 import { startSrv } from '../harness/srv.js';
@@ -55,24 +54,29 @@ test('a slow request has the time of each phase; others are not written', async 
   );
   const [{ duration, phases, attempts }] = entries as [Entry];
   t.true(duration >= 240);
-  t.true(phases.first_byte >= 140 && phases.body >= 90, JSON.stringify(phases));
+  // A head that is read late leaves less time to the body.
+  t.true(phases.first_byte >= 140 && phases.body > 0 && phases.first_byte + phases.body >= 240, JSON.stringify(phases));
   const sum = Object.values(phases).reduce((all, ms) => all + ms);
   t.true(Math.abs(sum - duration) <= 20, `${sum} of ${duration}`);
   t.is(attempts.at(-1)?.address, `127.0.0.1:${port}`);
 });
 
 test('times of attempts add up, and each moment belongs to one phase', (t) => {
-  const moments = new Moments();
-  const attempts: readonly Partial<MemberAttempt>[] = [
-    { queueTime: 5, connectTime: -1, headerTime: -1, responseTime: 20, failure: 'refused', status: 502 },
-    { queueTime: 0, connectTime: 10, headerTime: 40, responseTime: 100, status: 200 },
-  ];
-  moments.attempts.push(...attempts.map((fields) => fakeAttempt(fields)));
-  Object.assign(moments, { begun: 1035, head: 1100, over: 1155 });
-  t.deepEqual(phasesOf(moments, 1000, 1200), { before: 30, queue: 5, connect: 30, first_byte: 30, body: 60, client: 45 });
-  const own = Object.assign(new Moments(), { head: 1050 });
-  t.deepEqual(phasesOf(own, 1000, 1200), { before: 50, queue: 0, connect: 0, first_byte: 0, body: 0, client: 150 });
-  t.deepEqual(phasesOf(new Moments(), 1000, 1200).before, 200);
+  const attempts = [
+    { startTime: 1035, queueTime: 5, connectTime: -1, headerTime: -1, responseTime: 20, failure: 'refused', status: 502 },
+    { startTime: 1055, queueTime: 0, connectTime: 10, headerTime: 40, responseTime: 100, status: 200 },
+  ].map((fields) => fakeAttempt(fields));
+  t.deepEqual(phasesOf({ startTime: 1000, headTime: 1100, attempts }, 1200), {
+    before: 30,
+    queue: 5,
+    connect: 30,
+    first_byte: 30,
+    body: 60,
+    client: 45,
+  });
+  const own = phasesOf({ startTime: 1000, headTime: 1050, attempts: [] }, 1200);
+  t.deepEqual(own, { before: 50, queue: 0, connect: 0, first_byte: 0, body: 0, client: 150 });
+  t.is(phasesOf({ startTime: 1000, headTime: 0, attempts: [] }, 1200).before, 200);
 });
 
 const conf = (line: string): string =>

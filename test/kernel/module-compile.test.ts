@@ -35,7 +35,7 @@ const IS_REFUSED: readonly (readonly [what: string, body: string, reason: string
     'compile() { return { whenever: () => -1 }; }',
     '"compile" of module "acme" returns an unknown handler "whenever"',
     5,
-    'one of: post_read, server_rewrite, rewrite, preaccess, access, precontent, content, defaultContent, connect, limitsBody, error, autoRedirect, memberRequest, memberFailure, memberResponse, memberReplaced, memberAttempt, header, log, explain',
+    'one of: post_read, server_rewrite, rewrite, preaccess, access, precontent, content, defaultContent, connect, limitsBody, error, autoRedirect, memberRequest, memberFailure, memberResponse, memberReplaced, memberAttempt, memberAttemptEnd, header, log, explain',
   ],
   [
     'a promise that rejects',

@@ -50,6 +50,7 @@ export class Twins {
       replacedHandlers: [],
       callFailureHandlers: [],
       attemptHandlers: [],
+      attemptEndHandlers: [],
       logHandlers: [],
     };
   }

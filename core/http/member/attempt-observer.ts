@@ -4,6 +4,7 @@ import type { Request } from '../request/request.js';
 
 /** Undefined: no module of the location looks at attempts. */
 export function attemptObserver(request: Request): AttemptObserver<Request> | undefined {
-  const { attemptHandlers } = request.location;
-  return attemptHandlers.length === 0 ? undefined : new AttemptObserver(request, attemptHandlers, logFailure);
+  const { attemptHandlers, attemptEndHandlers } = request.location;
+  if (attemptHandlers.length + attemptEndHandlers.length === 0) return undefined;
+  return new AttemptObserver(request, attemptHandlers, attemptEndHandlers, logFailure);
 }

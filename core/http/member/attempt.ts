@@ -3,7 +3,6 @@ import type { Template } from '../../contract/http.js';
 import type { Clock } from '../../net/clock.js';
 import type { Upstream } from '../../upstream/upstream.js';
 import type { Peer } from '../../upstream/peer.js';
-import type { MemberAttempt } from '../../contract/member-attempt.js';
 import type { AttemptObserver } from '../../run/attempt-observer.js';
 import type { AttemptFacts } from '../request/upstream-trace.js';
 import type { Request } from '../request/request.js';
@@ -24,9 +23,10 @@ const READS_A_SECOND = 8;
  * One attempt at a member: the stream it is made over, and what came of it, for `$upstream_*` and logs. Times in milliseconds, -1: it
  * did not come to that.
  */
-export class Attempt implements AttemptFacts, MemberAttempt {
+export class Attempt implements AttemptFacts {
   /** Address of the member; the upstream's name where there was none to ask. */
   readonly address: string;
+  readonly isAsked: boolean;
   status = 0;
   number = 0;
   isReused = false;
@@ -50,7 +50,7 @@ export class Attempt implements AttemptFacts, MemberAttempt {
   #headLength = 0;
   #route: MemberRoute | undefined = undefined;
   readonly #clock: Clock;
-  readonly #startedAt: number;
+  readonly startTime: number;
   /** The response has come to its end. */
   #isWhole = false;
   #hasHead = false;
@@ -70,8 +70,9 @@ export class Attempt implements AttemptFacts, MemberAttempt {
     private readonly observer: AttemptObserver<Request> | undefined,
   ) {
     this.address = peer?.server ?? group.name;
+    this.isAsked = peer !== undefined;
     this.#clock = clock;
-    this.#startedAt = clock.now;
+    this.startTime = clock.now;
   }
 
   get upstream(): string {
@@ -86,7 +87,7 @@ export class Attempt implements AttemptFacts, MemberAttempt {
   }
 
   get elapsed(): number {
-    return this.#clock.now - this.#startedAt;
+    return this.#clock.now - this.startTime;
   }
 
   get sent(): number {

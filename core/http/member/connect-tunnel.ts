@@ -2,7 +2,6 @@ import { formatAddress } from '../../contract/address.js';
 import type { ExplainNotes } from '../../contract/explain.js';
 import type { ConnectionEnd } from '../../contract/client-connection.js';
 import type { Handler, HttpRequest, Result } from '../../contract/http.js';
-import type { MemberAttempt } from '../../contract/member-attempt.js';
 import { Tunnels } from '../../contract/tunnel.js';
 import type { MemberTunnelPlan, TunnelFacts, TunnelPlan } from '../../contract/tunnel.js';
 import { PeerConnection, type PeerUser } from '../../net/peer-connection.js';
@@ -22,10 +21,11 @@ import { TunnelRelay } from './tunnel-relay.js';
 const ATTEMPT_DELAY = 250;
 
 /** One address that is tried. */
-class TunnelAttempt implements AttemptFacts, MemberAttempt, PeerUser {
+class TunnelAttempt implements AttemptFacts, PeerUser {
   readonly address: string;
   readonly connection: PeerConnection;
   readonly first = false;
+  readonly isAsked = true;
   readonly url = '';
   readonly isReused = false;
   readonly queueTime = -1;
@@ -37,7 +37,7 @@ class TunnelAttempt implements AttemptFacts, MemberAttempt, PeerUser {
   received = 0;
   failure = '';
   #isOver = false;
-  readonly #startedAt: number;
+  readonly startTime: number;
 
   constructor(
     private readonly tunnel: ConnectTunnel,
@@ -51,7 +51,7 @@ class TunnelAttempt implements AttemptFacts, MemberAttempt, PeerUser {
     const { address: host, port } = end;
     const local = from && { localAddress: from.address, ...(from.port > 0 && { localPort: from.port }) };
     this.address = formatAddress({ host, port });
-    this.#startedAt = context.clock.now;
+    this.startTime = context.clock.now;
     this.connection = new PeerConnection({ address: { host, port, ...local } }, context, undefined, '');
     this.connection.reuse(this);
   }
@@ -63,7 +63,7 @@ class TunnelAttempt implements AttemptFacts, MemberAttempt, PeerUser {
     return this.connection.bytesSent;
   }
   get elapsed(): number {
-    return this.connection.context.clock.now - this.#startedAt;
+    return this.connection.context.clock.now - this.startTime;
   }
 
   begin(): void {

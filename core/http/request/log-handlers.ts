@@ -1,5 +1,6 @@
 import type { Generation } from '../../config/generations.js';
 import type { HttpRequest } from '../../contract/http.js';
+import type { Clock } from '../../net/clock.js';
 import { runLast } from '../../run/handler-failure.js';
 import { type HandledRequest, logFailure } from './handler-failure.js';
 
@@ -8,21 +9,26 @@ export interface EndStep {
   readonly step: (request: HttpRequest) => unknown;
   /** The handler that asked for it, whose module a failure is logged with. */
   readonly handler: unknown;
+  /** The one after it. */
+  next: EndStep | undefined;
 }
 
 /** A request at its end. */
 interface EndingRequest extends HandledRequest {
   readonly generation: Generation;
-  endSteps: EndStep[] | undefined;
+  readonly context: HandledRequest['context'] & { readonly clock: Pick<Clock, 'refresh'> };
+  endSteps: EndStep | undefined;
   isOver: boolean;
 }
 
 /** Runs the log phase of a request, then its end steps, each whatever becomes of the others. */
 export function runLogHandlers(request: EndingRequest): void {
-  for (const handler of request.location.logHandlers) runLast(request, handler, handler, logFailure);
-  const { endSteps } = request;
+  const { logHandlers } = request.location;
+  if (logHandlers.length > 0) request.context.clock.refresh();
+  for (const handler of logHandlers) runLast(request, handler, handler, logFailure);
+  const first = request.endSteps;
   request.endSteps = undefined;
   request.isOver = true;
-  if (endSteps !== undefined) for (const { step, handler } of endSteps) runLast(request, step, handler, logFailure);
+  for (let at = first; at !== undefined; at = at.next) runLast(request, at.step, at.handler, logFailure);
   request.generation.leave();
 }

@@ -1,5 +1,6 @@
 import type { ClientConnection } from '../../contract/client-connection.js';
 import type { Scope } from '../../contract/http.js';
+import type { MemberAttempt } from '../../contract/member-attempt.js';
 import type { HeadLimits } from '../../net/http1/message-head.js';
 import type { RequestHead } from '../../net/http1/request-head.js';
 import type { Generation } from '../../config/generations.js';
@@ -103,6 +104,8 @@ export class RequestData {
   readonly response = new HeaderList();
   keepAlive: boolean;
   headSent = false;
+  /** When its head was made, epoch milliseconds; 0: it was not. */
+  headTime = 0;
   /** A filter has failed: its 500 goes through none. */
   unfiltered = false;
   /** Status and reason as the upstream gave them; empty for the engine's own. */
@@ -129,8 +132,8 @@ export class RequestData {
   headBytes = 0;
   interimBytes = 0;
 
-  /** Steps of modules for its end: {@link atEnd}. */
-  endSteps: EndStep[] | undefined = undefined;
+  /** The first of the steps of modules for its end: {@link atEnd}. */
+  endSteps: EndStep | undefined = undefined;
   /** The steps at its end have their turn, or have had it. */
   isOver = false;
   /** The header filter that is running. */
@@ -182,6 +185,14 @@ export class RequestData {
   /** As they were sent: with the lengths of chunks, as nginx counts. */
   get bodyBytesSent(): number {
     return Math.max(this.bytesSent - this.headBytes - this.interimBytes, 0);
+  }
+
+  get elapsed(): number {
+    return Math.max(this.context.clock.now - this.startTime, 0);
+  }
+
+  get attempts(): readonly MemberAttempt[] {
+    return (this.upstreamTrace?.attempts ?? []).filter(({ isAsked }) => isAsked);
   }
 
   get scope(): Scope {

@@ -17,6 +17,7 @@ import { byteText } from '../../contract/message-text.js';
 import { readBody, storeWholeBody } from './body-reading.js';
 import { BodyStream } from './body-stream.js';
 import { runLast } from '../../run/handler-failure.js';
+import type { EndStep } from './log-handlers.js';
 import { logFailure, presentHandler } from './handler-failure.js';
 import { fieldPairs, headField, headFields, headFieldVariable } from './head-fields.js';
 import type { BodyRequest } from './request-body.js';
@@ -235,7 +236,18 @@ export class Request extends RequestData implements HttpRequest, BodyRequest {
   atEnd(step: (request: HttpRequest) => void): void {
     const handler = presentHandler(this);
     if (this.isOver) runLast(this, step, handler, logFailure);
-    else (this.endSteps ??= []).push({ step, handler });
+    else this.#appendStep({ step, handler, next: undefined });
+  }
+
+  /** There are one or two. */
+  #appendStep(added: EndStep): void {
+    let last = this.endSteps;
+    if (last === undefined) {
+      this.endSteps = added;
+      return;
+    }
+    while (last.next !== undefined) last = last.next;
+    last.next = added;
   }
 
   get(key: object): unknown {

@@ -1,17 +1,13 @@
-/** Result of one attempt at a member. Times in milliseconds, -1: it did not get that far. */
-export interface AttemptFacts {
+import type { MemberAttempt } from '../../contract/member-attempt.js';
+
+/** Result of one attempt at a member. */
+export interface AttemptFacts extends MemberAttempt {
   /** Address of the member; the upstream's name where there was none to ask. */
   readonly address: string;
   /** The first one after an internal redirect, or of all. */
   readonly first: boolean;
-  readonly status: number;
-  /** In the queue of the upstream. */
-  readonly queueTime: number;
-  readonly connectTime: number;
-  readonly headerTime: number;
-  readonly responseTime: number;
-  readonly sent: number;
-  readonly received: number;
+  /** False: there was no member to ask. */
+  readonly isAsked: boolean;
   /** Bytes of `received` that were heads. */
   readonly headLength: number;
 }

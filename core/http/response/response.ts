@@ -38,6 +38,7 @@ export function startResponse(request: Request, isSeekable = false): boolean {
     return false;
   }
   request.headSent = true;
+  request.headTime = request.context.clock.now;
   request.sendsBody = !isBodiless(status) && request.method !== 'HEAD' && !request.opensTunnel;
   if (!request.sendsBody) dropFilters(request);
   request.stream.writeHead(request);

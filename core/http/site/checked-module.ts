@@ -25,6 +25,7 @@ const HANDLERS = {
     'memberResponse',
     'memberReplaced',
     'memberAttempt',
+    'memberAttemptEnd',
     'header',
     'log',
     'explain',

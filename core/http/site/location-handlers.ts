@@ -14,6 +14,7 @@ export class LocationHandlers extends HandlerSet<Phase, Handler, NonNullable<Htt
   readonly callHandlers: NonNullable<HttpHandlers['memberRequest']>[] = [];
   readonly callFailureHandlers: NonNullable<HttpHandlers['memberFailure']>[] = [];
   readonly attemptHandlers: NonNullable<HttpHandlers['memberAttempt']>[] = [];
+  readonly attemptEndHandlers: NonNullable<HttpHandlers['memberAttemptEnd']>[] = [];
   /** Explanations of handlers that do not run. Empty in threads without explanations. */
   readonly explainers: ReadonlyMap<unknown, ExplainHandler>;
   readonly made: MadeHandlers[] = [];
@@ -43,6 +44,7 @@ export class LocationHandlers extends HandlerSet<Phase, Handler, NonNullable<Htt
     if (handlers.memberRequest) this.callHandlers.push(handlers.memberRequest);
     if (handlers.memberFailure) this.callFailureHandlers.push(handlers.memberFailure);
     if (handlers.memberAttempt) this.attemptHandlers.push(handlers.memberAttempt);
+    if (handlers.memberAttemptEnd) this.attemptEndHandlers.push(handlers.memberAttemptEnd);
     if (handlers.limitsBody) this.limitsBody = true;
     if (handlers.autoRedirect) this.autoRedirect = true;
     this.error ??= handlers.error;

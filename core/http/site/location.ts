@@ -127,6 +127,7 @@ export interface Location {
   readonly callFailureHandlers: readonly NonNullable<HttpHandlers['memberFailure']>[];
   /** They look at the attempts at members. */
   readonly attemptHandlers: readonly NonNullable<HttpHandlers['memberAttempt']>[];
+  readonly attemptEndHandlers: readonly NonNullable<HttpHandlers['memberAttemptEnd']>[];
   readonly logHandlers: readonly NonNullable<HttpHandlers['log']>[];
   /** Which module a handler came from. */
   readonly modules: HandlerModules;

@@ -183,6 +183,7 @@ export class UnitCompiler {
       callHandlers: handlers.callHandlers,
       callFailureHandlers: handlers.callFailureHandlers,
       attemptHandlers: handlers.attemptHandlers,
+      attemptEndHandlers: handlers.attemptEndHandlers,
       logHandlers: handlers.logHandlers,
       made: handlers.made,
       modules: whole === undefined ? handlers.modules : handlers.modules.within(whole.modules),

@@ -28,7 +28,7 @@ export class SessionAttempt implements SessionAttemptFacts, MemberAttempt {
   connection: PeerConnection | undefined = undefined;
   /** Why it failed, for people. */
   failure = '';
-  readonly #startedAt: number;
+  readonly startTime: number;
 
   /** @param peer undefined when the attempt is over, or there was none to ask */
   constructor(
@@ -40,7 +40,7 @@ export class SessionAttempt implements SessionAttemptFacts, MemberAttempt {
     private readonly observer: AttemptObserver<Session> | undefined,
   ) {
     this.address = peer?.server ?? group.name;
-    this.#startedAt = clock.now;
+    this.startTime = clock.now;
   }
 
   get upstream(): string {
@@ -54,7 +54,7 @@ export class SessionAttempt implements SessionAttemptFacts, MemberAttempt {
   }
 
   get elapsed(): number {
-    return this.clock.now - this.#startedAt;
+    return this.clock.now - this.startTime;
   }
 
   connected(): void {
