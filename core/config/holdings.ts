@@ -10,7 +10,12 @@ import type { Log } from '../contract/log.js';
 export interface Holdings {
   /** Keys of what it was made of that is not in its block: `file /etc/keys`, `upstream backend`. */
   readonly inputs: readonly string[];
-  readonly resources: readonly Resource[];
+  readonly resources: readonly OpenedResource[];
+}
+
+/** A resource with the place of the module that opened it among all; undefined: it is of several. */
+export interface OpenedResource extends Resource {
+  readonly owner: number | undefined;
 }
 
 export const fileInput = (path: string): string => `file ${path}`;
@@ -49,7 +54,7 @@ export class UnitRecorder {
   /** All that was opened since the last {@link takeOpened}: to be committed or aborted with the change. */
   #opened: Resource[] = [];
   #inputs = new Set<string>();
-  #resources: Resource[] = [];
+  #resources: OpenedResource[] = [];
   /** See {@link signal}. */
   #retiring: AbortController | undefined;
   #isRecording = false;
@@ -60,6 +65,9 @@ export class UnitRecorder {
 
   /** How often something was noted. */
   notes = 0;
+
+  /** Place of the module that is called. */
+  owner: number | undefined;
 
   /** Takes warnings about the configuration that is being compiled. */
   warn: (message: string) => void = () => undefined;
@@ -75,6 +83,7 @@ export class UnitRecorder {
     this.#inputs = new Set();
     this.#resources = [];
     this.#retiring = undefined;
+    this.owner = undefined;
     this.#isRecording = true;
     const result = this.#recorded(step);
     const isEmpty = this.#inputs.size === 0 && this.#resources.length === 0;
@@ -98,7 +107,7 @@ export class UnitRecorder {
     if (this.#retiring === undefined) {
       const retiring = new AbortController();
       const end = (): void => retiring.abort();
-      this.register({ retire: end, abort: end }, limits);
+      this.#add({ retire: end, abort: end }, undefined, limits);
       this.#retiring = retiring;
     }
     return this.#retiring.signal;
@@ -116,7 +125,11 @@ export class UnitRecorder {
     // True if it failed is asked for when all are compiled, which may be long after.
     ready?.catch(() => undefined);
     if (ready !== undefined) this.#waits.push(ready);
-    const guarded = new GuardedResource(resource, limits, this.log);
+    this.#add(resource, this.owner, limits);
+  }
+
+  #add(resource: Resource, owner: number | undefined, limits: ResourceLimits): void {
+    const guarded = new GuardedResource(resource, owner, limits, this.log);
     this.#resources.push(guarded);
     this.#opened.push(guarded);
   }
@@ -147,9 +160,10 @@ export class UnitRecorder {
 }
 
 /** A resource of a module whose errors are logged: nothing may stop a change from taking effect. */
-class GuardedResource implements Resource {
+class GuardedResource implements OpenedResource {
   constructor(
     private readonly resource: Resource,
+    readonly owner: number | undefined,
     private readonly limits: ResourceLimits,
     private readonly log: Log,
   ) {}

@@ -1,4 +1,5 @@
 import type { Change } from './change.js';
+import type { Resource } from '../contract/resource.js';
 import type { EngineName } from '../contract/spec.js';
 import { fileInput, pathOfInput, upstreamInput, upstreamOfInput, type Holdings } from './holdings.js';
 import { IdMap } from './id-map.js';
@@ -11,7 +12,7 @@ export type InputUsers = LayeredMap<string, IdMap<true>>;
 /** Effect of one change on the users of inputs, and on their open resources. */
 export class InputUsersDraft {
   /** Resources of servers and locations that are not active any more. */
-  readonly retired: Holdings[] = [];
+  readonly retired: Resource[] = [];
   /** By input, the ids that use it from now on (true) or no longer do (false). */
   readonly #uses = new Map<string, Map<number, boolean>>();
 
@@ -19,7 +20,13 @@ export class InputUsersDraft {
   replace(id: number, before: Holdings | undefined, after: Holdings | undefined): void {
     for (const input of before?.inputs ?? []) this.#useOf(input).set(id, false);
     for (const input of after?.inputs ?? []) this.#useOf(input).set(id, true);
-    if (before !== undefined && before.resources.length > 0) this.retired.push(before);
+    if (before !== undefined && before.resources.length > 0) this.#retire(before.resources, after?.resources ?? []);
+  }
+
+  /** A location keeps the resources of the modules that a change does not concern. */
+  #retire(before: readonly Resource[], after: readonly Resource[]): void {
+    const kept = new Set(after);
+    for (const resource of before) if (!kept.has(resource)) this.retired.push(resource);
   }
 
   /** The users after the change. */

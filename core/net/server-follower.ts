@@ -19,8 +19,8 @@ export interface CompiledServers<S, C> {
   readonly all: readonly S[] | undefined;
   /** Otherwise the servers that the change concerns, by their new state. */
   readonly changes: readonly ServerChange<S>[];
-  /** Former holdings that are not used any more. */
-  readonly retired: readonly Holdings[];
+  /** Former resources that are not used any more. */
+  readonly retired: readonly Resource[];
 }
 
 /** Surroundings of a follower. */
@@ -102,7 +102,8 @@ export abstract class ServerFollower<
       const resources = recorder.takeOpened();
       return {
         commit: () => {
-          const retired = previous === undefined ? [...this.held(this.#configuration)] : compiled.retired;
+          const retired =
+            previous === undefined ? [...this.held(this.#configuration)].flatMap(({ resources }) => resources) : compiled.retired;
           this.#modules = modules;
           this.#compiler = compiler;
           comeIntoForce();
@@ -205,13 +206,10 @@ export abstract class ServerFollower<
   }
 
   /** Resources of modules take no effect without listeners. */
-  #begin(resources: readonly Resource[], retired: readonly Holdings[]): void {
+  #begin(resources: readonly Resource[], retired: readonly Resource[]): void {
     const { options, generations } = this.parts;
     if (options.role === 'explain') return;
-    generations.begin(
-      resources,
-      retired.flatMap((holdings) => holdings.resources),
-    );
+    generations.begin(resources, retired);
   }
 }
 

@@ -1,6 +1,6 @@
 /** Access by the address of the client, as `allow` and `deny` lines say. */
 import type { Clients } from '../contract/network.js';
-import type { Directive } from '../contract/tree.js';
+import type { Block, Directive } from '../contract/tree.js';
 
 /** Verdict of the rules on a client; undefined: no rule matches. */
 export type Decision = (address: string) => boolean | undefined;
@@ -47,13 +47,23 @@ interface RuleScope {
   own(name: string): boolean;
 }
 
-/** The current rules in a block: those of the innermost level that has any of either kind. Undefined: there are none. */
-export function rulesInForce(scope: RuleScope): readonly AccessRule[] | undefined {
-  let level: RuleScope | undefined = scope;
-  while (level !== undefined && !level.own('allow') && !level.own('deny')) level = level.parent as RuleScope | undefined;
-  if (level === undefined) return undefined;
-  const { allow, deny } = level.conf;
-  return rulesIn(level.directive?.block ?? [], { allow: level.own('allow') ? allow : [], deny: level.own('deny') ? deny : [] });
+/** The rules of the blocks of one module. Ten thousand locations that inherit rules have the same ones, which are read once. */
+export class AccessRules {
+  readonly #known = new WeakMap<Block, readonly AccessRule[]>();
+
+  /** The current rules in a block: those of the innermost level that has any of either kind. Undefined: there are none. */
+  inForce(scope: RuleScope): readonly AccessRule[] | undefined {
+    let level: RuleScope | undefined = scope;
+    while (level !== undefined && !level.own('allow') && !level.own('deny')) level = level.parent as RuleScope | undefined;
+    const block = level?.directive?.block;
+    if (level === undefined || block === undefined) return undefined;
+    const known = this.#known.get(block);
+    if (known !== undefined) return known;
+    const { allow, deny } = level.conf;
+    const rules = rulesIn(block, { allow: level.own('allow') ? allow : [], deny: level.own('deny') ? deny : [] });
+    this.#known.set(block, rules);
+    return rules;
+  }
 }
 
 /** The rule for a client: the first that fits decides. */

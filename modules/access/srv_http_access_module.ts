@@ -1,4 +1,4 @@
-import { ruleFor, rulesInForce, type AccessRule } from '../../core/toolkit/access-rules.js';
+import { AccessRules, ruleFor, type AccessRule } from '../../core/toolkit/access-rules.js';
 import type { ExplainHandler } from '../../core/contract/explain.js';
 import { DECLINED, OK, type Handler, type HttpHandlers, type LocationScope, type Result } from '../../core/contract/http.js';
 import { httpModule } from '../../core/contract/manifest.js';
@@ -18,10 +18,12 @@ const directives = { allow: rule, deny: rule };
 /** Access by client address (ngx_http_access_module). */
 @httpModule({ name: 'srv_http_access_module', api: 1, directives })
 export class Access {
+  readonly #rules = new AccessRules();
+
   constructor(private readonly log: Log) {}
 
   compile(scope: LocationScope<typeof directives>): HttpHandlers | undefined {
-    const rules = rulesInForce(scope);
+    const rules = this.#rules.inForce(scope);
     return rules && { access: this.#check(rules), explain: { access: explainRules(rules) } };
   }
 

@@ -1,4 +1,4 @@
-import { ruleFor, rulesInForce } from '../../core/toolkit/access-rules.js';
+import { AccessRules, ruleFor } from '../../core/toolkit/access-rules.js';
 import { streamModule } from '../../core/contract/manifest.js';
 import { clients } from '../../core/contract/network.js';
 import { Log } from '../../core/contract/log.js';
@@ -17,10 +17,12 @@ const directives = { allow: rule, deny: rule };
 /** Access to servers by client address (ngx_stream_access_module). */
 @streamModule({ name: 'srv_stream_access_module', api: 1, directives })
 export class StreamAccess {
+  readonly #rules = new AccessRules();
+
   constructor(private readonly log: Log) {}
 
   compile(scope: StreamScope<typeof directives>): StreamHandlers | undefined {
-    const rules = rulesInForce(scope);
+    const rules = this.#rules.inForce(scope);
     if (rules === undefined) return undefined;
     return {
       access: (session) => {

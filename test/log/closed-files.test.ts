@@ -75,6 +75,32 @@ test('files of open_log_file_cache are closed with the last scope that writes to
   t.truthy(await untilOpen(srv, ['error.log']));
 });
 
+const withLog = (settings: string, log: string): string => `
+  error_log logs/error.log notice;
+  events {}
+  http {
+    access_log off;
+    ${settings}
+    server { listen 127.0.0.1:%%PORT_web%%; location /x { access_log logs/${log}.log; return 200; } }
+  }`;
+
+test('the log of a location stays open over changes of settings that it does not concern', async (t) => {
+  const srv = await startSrv(t, withLog('', 'x'));
+  for (const [settings, log] of [
+    ['add_header X-A b;', 'x'],
+    ['add_header X-A c;', 'x'],
+    ['add_header X-A c;', 'y'],
+  ] as const) {
+    const before = srv.log().length;
+    await srv.configure(withLog(settings, log));
+    srv.signal('SIGHUP');
+    await waitFor('the end of the reload', () => srv.log().slice(before).includes('reconfigured'));
+    t.is((await get(srv.port('web'), `/x?${settings.length}${log}`)).status, 200);
+    await srv.waitForLog(new RegExp(`GET /x\\?${settings.length}${log}`), `logs/${log}.log`);
+    await untilOpen(srv, ['error.log', `${log}.log`]);
+  }
+});
+
 test('a rejected reload, and changes of the API, leave none open', async (t) => {
   const node = await startNode(t, {
     server: 'access_log logs/all.log; location / { return 200; }',

@@ -4,8 +4,9 @@ import type { Location } from '../../core/http/site/location.js';
 import { Site } from './site.js';
 
 const conf = (
+  log: string,
   settings: string,
-): string => `events {} http { access_log off; ${settings} server { listen 127.0.0.1:810; server_name a.example;
+): string => `events {} http { access_log ${log}; ${settings} server { listen 127.0.0.1:810; server_name a.example;
   location /own/ { proxy_read_timeout 5s; proxy_pass http://127.0.0.1:1; }
   location /if/ { proxy_pass http://127.0.0.1:1; if ($arg_a) { return 204; } }
   location / { proxy_pass http://127.0.0.1:1; location /in/ { proxy_pass http://127.0.0.1:1; } } } }`;
@@ -20,31 +21,32 @@ function locations(site: Site): Record<string, Location> {
 }
 
 /** Paths of the locations whose content is another handler after a change of the settings of `http`. */
-async function renewed(site: Site, settings: string): Promise<string[]> {
+async function renewed(site: Site, log: string, settings: string): Promise<string[]> {
   const before = locations(site);
-  await site.become(conf(settings));
+  await site.become(conf(log, settings));
   return Object.entries(locations(site)).flatMap(([path, { content }]) => (content === before[path]?.content ? [] : [path]));
 }
 
-test('a setting of another module leaves the handlers, one of the module makes new ones where it applies', async (t) => {
-  const site = new Site(t);
-  await site.become(conf(''));
-  const none = locations(site)['/']?.headerFilters.length ?? 0;
-  // Parts of a location are compiled with it.
-  t.deepEqual(await renewed(site, 'add_header X-A b;'), ['/if/']);
-  t.deepEqual(
-    Object.values(locations(site)).map(({ headerFilters }) => headerFilters.length),
-    [none + 1, none + 1, none + 1, none + 1],
-  );
-  t.deepEqual(await renewed(site, 'keepalive_timeout 7s;'), ['/if/']);
-  t.deepEqual(
-    Object.values(locations(site)).map(({ settings }) => settings.keepaliveTimeout),
-    [7000, 7000, 7000, 7000],
-  );
-  t.deepEqual(
-    Object.values(locations(site)).map(({ headerFilters }) => headerFilters.length),
-    [none, none, none, none],
-  );
-  t.deepEqual(await renewed(site, 'proxy_read_timeout 7s;'), ['/if/', '/', '/in/']);
-  t.deepEqual(await renewed(site, 'proxy_read_timeout 7s; log_format x $uri;'), ['/own/', '/if/', '/', '/in/']);
-});
+for (const log of ['off', 'a.log'])
+  test(`access_log ${log}: a setting of another module leaves the handlers, one of the module makes new ones where it applies`, async (t) => {
+    const site = new Site(t);
+    await site.become(conf(log, ''));
+    const none = locations(site)['/']?.headerFilters.length ?? 0;
+    // Parts of a location are compiled with it.
+    t.deepEqual(await renewed(site, log, 'add_header X-A b;'), ['/if/']);
+    t.deepEqual(
+      Object.values(locations(site)).map(({ headerFilters }) => headerFilters.length),
+      [none + 1, none + 1, none + 1, none + 1],
+    );
+    t.deepEqual(await renewed(site, log, 'keepalive_timeout 7s;'), ['/if/']);
+    t.deepEqual(
+      Object.values(locations(site)).map(({ settings }) => settings.keepaliveTimeout),
+      [7000, 7000, 7000, 7000],
+    );
+    t.deepEqual(
+      Object.values(locations(site)).map(({ headerFilters }) => headerFilters.length),
+      [none, none, none, none],
+    );
+    t.deepEqual(await renewed(site, log, 'proxy_read_timeout 7s;'), ['/if/', '/', '/in/']);
+    t.deepEqual(await renewed(site, log, 'proxy_read_timeout 7s; log_format x $uri;'), ['/own/', '/if/', '/', '/in/']);
+  });

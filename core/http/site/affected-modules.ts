@@ -40,8 +40,9 @@ export class AffectedModules {
    * @returns undefined: all of the location has to be compiled
    */
   of(location: Location, changed: ReadonlySet<string>): EarlierResults | undefined {
-    // Resources do not say which module has opened them.
-    if (location.branches !== undefined || location.limitExcept !== undefined || location.holdings.resources.length > 0) return undefined;
+    const { branches, limitExcept, holdings } = location;
+    if (branches !== undefined || limitExcept !== undefined) return undefined;
+    if (holdings.resources.some(({ owner }) => owner === undefined)) return undefined;
     const settings = this.#settingsOf(changed);
     if (settings === undefined) return undefined;
     const affected = new Set<number>();

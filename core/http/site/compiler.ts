@@ -55,7 +55,7 @@ export class Compilation extends ServerCompilation<VirtualServer> {
   /** An `http` block without a server: what is wrong with its settings would show in the first one that is added. */
   protected override checkAlone(http: ScopeNode): void {
     const { resources } = this.units.check(new ScopeNode('server', 'server', http.directive, undefined, http.outer), this.errors);
-    if (resources.length > 0) this.users.retired.push({ inputs: [], resources });
+    this.users.retired.push(...resources);
   }
 
   protected override server(

@@ -122,12 +122,7 @@ export class UnitCompiler {
         limitExcept: limit && { methods: methodSet(this.conf(node).limit_except?.methods ?? []), location: part(limit) },
       };
     });
-    // Inputs of handlers that stay do not end.
-    const inputs = earlier === undefined ? [] : earlier.location.holdings.inputs;
-    return {
-      ...location,
-      holdings: inputs.length === 0 ? holdings : { ...holdings, inputs: [...new Set([...inputs, ...holdings.inputs])] },
-    };
+    return { ...location, holdings: earlier === undefined ? holdings : withKept(holdings, earlier) };
   }
 
   /** Of the servers and locations compiled since the last call. */
@@ -220,6 +215,7 @@ export class UnitCompiler {
     const concerned = inherited.concerned(node.block);
     for (const [place, module] of this.#modules.entries()) {
       if (module.instance[step] === undefined) continue;
+      this.recorder.owner = place;
       if (earlier?.affected.has(place) === false) {
         const handlers = earlier.location.made.find((made) => made.place === place)?.handlers;
         if (handlers !== undefined) set.add(module.declaration, handlers, place, node.directive);
@@ -289,6 +285,14 @@ export class UnitCompiler {
 
 function hasDirective({ manifest }: ModuleDeclaration, name: string | undefined): boolean {
   return Object.entries(manifest.directives ?? {}).some(([key, spec]) => (spec.name ?? key) === name);
+}
+
+/** The holdings of the modules that were called, with those of handlers that stay. */
+function withKept(holdings: Holdings, { location, affected }: EarlierResults): Holdings {
+  const { inputs, resources } = location.holdings;
+  const kept = resources.filter(({ owner }) => owner !== undefined && !affected.has(owner));
+  if (inputs.length === 0 && kept.length === 0) return holdings;
+  return { inputs: [...new Set([...inputs, ...holdings.inputs])], resources: [...kept, ...holdings.resources] };
 }
 
 function together(a: Holdings, b: Holdings): Holdings {
