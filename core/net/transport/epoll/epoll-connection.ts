@@ -29,6 +29,8 @@ export class EpollConnection implements Connection, DescriptorOwner, Later {
   /** Calls that move its bytes: the system's, or {@link #tls}. */
   #bytes: ByteCalls;
   #tls: TlsStream | undefined = undefined;
+  /** Waits for the end of the handshake. */
+  #securing: SecuringUser | undefined = undefined;
   /** The handshake goes on in a later turn. */
   #isPostponed = false;
   #descriptor: number;
@@ -261,13 +263,14 @@ export class EpollConnection implements Connection, DescriptorOwner, Later {
     this.#bytes = stream;
     this.#isConnecting = true;
     this.client = user;
+    this.#securing = user;
     this.#handshake();
   }
 
   onReady(events: number): void {
     if (this.#isConnecting) {
       if (this.#tls === undefined) this.#connected();
-      else if (this.#isPostponed) this.#endHandshake(this.client as SecuringUser, '');
+      else if (this.#isPostponed && this.client === this.#securing) this.#endHandshake(this.#securing, '');
       else this.#handshake();
       return;
     }
@@ -420,8 +423,13 @@ export class EpollConnection implements Connection, DescriptorOwner, Later {
 
   #handshake(): void {
     const tls = this.#tls;
-    const user = this.client as SecuringUser | undefined;
+    const user = this.#securing;
     if (tls === undefined || user === undefined || this.destroyed) return;
+    if (this.client !== user) {
+      // The session has ended meanwhile, and its last user waits for the end of the connection.
+      this.destroy();
+      return;
+    }
     this.#isPostponed = this.loop.tls?.isBusy === true;
     if (this.#isPostponed) this.loop.tls?.postpone(this);
     const result = this.#isPostponed ? Handshake.Waits : tls.handshake();
@@ -441,9 +449,9 @@ export class EpollConnection implements Connection, DescriptorOwner, Later {
     this.loop.tls?.later(this);
   }
 
-  #endHandshake(user: SecuringUser, reason: string): void {
+  #endHandshake(user: SecuringUser | undefined, reason: string): void {
     this.#isConnecting = false;
-    user.onNotSecured(reason);
+    user?.onNotSecured(reason);
   }
 
   #connected(): void {
