@@ -10,6 +10,7 @@ import { certificateFor, selfSigned } from '../harness/certificate.js';
 import { connectRaw, connectRawTls, exchange } from '../harness/client.js';
 import { shared, type Scope } from '../harness/scope.js';
 import { startSrv, type Srv } from '../harness/srv.js';
+import { waitFor } from '../harness/wait.js';
 
 const own = selfSigned('a.example', 'b.example');
 const authority = selfSigned('authority');
@@ -102,6 +103,32 @@ test('clients may speak TLS', async (t) => {
   await connection.receiveAll();
   await logged(srv, 'tls', '200 TLSv1\\.3 \\[-\\] \\. NONE -:-');
   t.is(connection.received, text);
+});
+
+test('the rest of a handshake that comes when the session is over changes nothing', async (t) => {
+  const srv = await site();
+  const held: Buffer[] = [];
+  const server = connect(srv.port('patient'), '127.0.0.1');
+  const sent = duplexPair();
+  const client = connectTls({ socket: sent[0], rejectUnauthorized: false });
+  t.teardown(() => void server.destroy());
+  t.teardown(() => void client.destroy());
+  for (const socket of [server, client]) socket.on('error', () => undefined);
+  // The first message, and nothing else.
+  sent[1].once('data', (hello: Buffer) => {
+    server.write(hello);
+    sent[1].on('data', (rest: Buffer) => held.push(rest));
+  });
+  server.on('data', (bytes: Buffer) => sent[1].write(bytes));
+  await srv.waitForLog(/client timed out .* while SSL handshaking/);
+  await waitFor('the second message', () => held.length > 0);
+  for (const rest of held) server.write(rest);
+  server.end();
+  await waitFor('the end', () => server.closed || server.readableEnded || server.destroyed);
+  const next = await connectRawTls(t, srv.port('tls'));
+  next.send('still there');
+  await next.receive(/still there/);
+  t.notRegex(srv.log(), /uncaught|TypeError|exited/);
 });
 
 test('the server is chosen by the name that the client asks for', async (t) => {
