@@ -4,11 +4,12 @@ import { FileSending, type Connection, type ConnectingUser, type ConnectionUser,
 import { openStream } from '../node/stream-of.js';
 import type { SocketAddress } from './addresses.js';
 import type { ClientHandshake, SecuringUser, ServerHandshake } from '../tls.js';
-import { callError, JOINED, SocketOption, TcpOption, type ByteCalls } from './calls.js';
+import { callError, JOINED, type ByteCalls } from './calls.js';
 import { Errno } from './errno.js';
-import { Level } from './levels.js';
+import { setKeepAliveProbes } from './keep-alive-probes.js';
 import { Ready, type EpollLoop, type DescriptorOwner } from './loop.js';
-import type { Later } from './openssl/engine.js';
+import type { Later, TlsEngine } from './openssl/engine.js';
+import { Handshaking } from './openssl/handshaking.js';
 import { Handshake, TlsStream } from './openssl/tls-stream.js';
 import { UnsentOutput } from './unsent-output.js';
 
@@ -29,10 +30,7 @@ export class EpollConnection implements Connection, DescriptorOwner, Later {
   /** Calls that move its bytes: the system's, or {@link #tls}. */
   #bytes: ByteCalls;
   #tls: TlsStream | undefined = undefined;
-  /** Waits for the end of the handshake. */
-  #securing: SecuringUser | undefined = undefined;
-  /** The handshake goes on in a later turn. */
-  #isPostponed = false;
+  #handshaking: Handshaking | undefined = undefined;
   #descriptor: number;
   #remote: SocketAddress | undefined;
   /** Reported events; `None`: nothing at all. */
@@ -220,13 +218,8 @@ export class EpollConnection implements Connection, DescriptorOwner, Later {
   }
 
   setKeepAlive(on: boolean, idle = 0, interval = 0, count = 0): void {
-    const { calls } = this.loop;
     if (this.#descriptor < 0 || this.#isUnix) return;
-    calls.setOption(this.#descriptor, Level.Socket, SocketOption.KeepAlive, on ? 1 : 0);
-    if (!on) return;
-    if (idle >= 1000) calls.setOption(this.#descriptor, Level.Tcp, TcpOption.KeepIdle, Math.floor(idle / 1000));
-    if (interval >= 1000) calls.setOption(this.#descriptor, Level.Tcp, TcpOption.KeepInterval, Math.floor(interval / 1000));
-    if (count > 0) calls.setOption(this.#descriptor, Level.Tcp, TcpOption.KeepCount, count);
+    setKeepAliveProbes(this.loop.calls, this.#descriptor, on ? { idle, interval, count } : undefined);
   }
 
   once(_: 'close', listener: () => void): void {
@@ -248,29 +241,29 @@ export class EpollConnection implements Connection, DescriptorOwner, Later {
   acceptTls(handshake: ServerHandshake, user: SecuringUser): boolean {
     const { tls } = this.loop;
     if (tls === undefined) return false;
-    this.#secure(TlsStream.server(tls, this.#descriptor, handshake), user);
+    this.#secure(tls, TlsStream.server(tls, this.#descriptor, handshake), user);
     return true;
   }
 
   connectTls(handshake: ClientHandshake, user: SecuringUser): void {
     const { tls } = this.loop;
     if (tls === undefined || !this.#output.isEmpty || this.destroyed) throw new TypeError('TLS cannot begin here');
-    this.#secure(TlsStream.client(tls, this.#descriptor, handshake), user);
+    this.#secure(tls, TlsStream.client(tls, this.#descriptor, handshake), user);
   }
 
-  #secure(stream: TlsStream, user: SecuringUser): void {
+  #secure(engine: TlsEngine, stream: TlsStream, user: SecuringUser): void {
     this.#tls = stream;
     this.#bytes = stream;
     this.#isConnecting = true;
     this.client = user;
-    this.#securing = user;
+    this.#handshaking = new Handshaking(engine, stream, user);
     this.#handshake();
   }
 
   onReady(events: number): void {
     if (this.#isConnecting) {
       if (this.#tls === undefined) this.#connected();
-      else if (this.#isPostponed && this.client === this.#securing) this.#endHandshake(this.#securing, '');
+      else if (this.#handshaking?.isPostponed === true && this.client === this.#handshaking.user) this.#endHandshake('');
       else this.#handshake();
       return;
     }
@@ -422,26 +415,25 @@ export class EpollConnection implements Connection, DescriptorOwner, Later {
   }
 
   #handshake(): void {
-    const tls = this.#tls;
-    const user = this.#securing;
-    if (tls === undefined || user === undefined || this.destroyed) return;
+    const [tls, handshaking] = [this.#tls, this.#handshaking];
+    if (tls === undefined || handshaking === undefined || this.destroyed) return;
+    const { user } = handshaking;
     if (this.client !== user) {
       // The session has ended meanwhile, and its last user waits for the end of the connection.
       this.destroy();
       return;
     }
-    this.#isPostponed = this.loop.tls?.isBusy === true;
-    if (this.#isPostponed) this.loop.tls?.postpone(this);
-    const result = this.#isPostponed ? Handshake.Waits : tls.handshake();
+    const result = handshaking.step(this);
     if (result === Handshake.Waits) {
       this.#watch();
       return;
     }
     if (result !== Handshake.Done) {
-      this.#endHandshake(user, result === Handshake.Ended ? '' : tls.failure);
+      this.#endHandshake(result === Handshake.Ended ? '' : tls.failure);
       return;
     }
     this.#isConnecting = false;
+    this.#handshaking = undefined;
     this.#watch();
     user.onSecured(tls.result(), tls.otherSide());
     this.#sendWaiting();
@@ -449,9 +441,9 @@ export class EpollConnection implements Connection, DescriptorOwner, Later {
     this.loop.tls?.later(this);
   }
 
-  #endHandshake(user: SecuringUser | undefined, reason: string): void {
+  #endHandshake(reason: string): void {
     this.#isConnecting = false;
-    user?.onNotSecured(reason);
+    this.#handshaking?.user.onNotSecured(reason);
   }
 
   #connected(): void {
@@ -479,7 +471,7 @@ export class EpollConnection implements Connection, DescriptorOwner, Later {
   }
 
   get #wanted(): number {
-    if (this.#isConnecting && this.#tls !== undefined) return this.#isPostponed ? Ready.PeerEnded : this.#tls.waitsFor;
+    if (this.#isConnecting && this.#handshaking !== undefined) return this.#handshaking.waitsFor;
     const reads = this.#isPaused || this.#hasEnded ? Ready.None : Ready.Read;
     return reads | ((this.#output.isEmpty && !this.#fileWaits) || this.#corks > 0 ? Ready.None : Ready.Write);
   }
