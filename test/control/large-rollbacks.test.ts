@@ -9,6 +9,8 @@ import { fakeMaster, find } from './fake-master.js';
 const [FEW, MANY] = [150, 750];
 /** Far from both 5 and 25: what else the machine does is measured as well. */
 const MOST = 13;
+/** More measurements where one shows more. */
+const TRIES = 3;
 
 const KINDS = {
   locations: { config: 'http { vhost { server_name a; } }', block: 'vhost', text: (n: number) => `location /l${n} { status 200; }` },
@@ -69,14 +71,21 @@ async function costs(t: ExecutionContext, { config, block, text }: Kind, size: n
   return spent;
 }
 
+/** The least of each step in both: what else ran meanwhile, and collections of garbage, come on top. */
+function least(one: ReadonlyMap<string, number>, other: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
+  return new Map(Array.from(one, ([step, ms]) => [step, Math.min(ms, other.get(step) ?? ms)] as const));
+}
+
 for (const [what, kind] of Object.entries(KINDS)) {
   test.serial(`${what}: linear`, async (t) => {
     const few = await costs(t, kind, FEW);
-    const many = await costs(t, kind, MANY);
+    const ratio = (step: string, ms: number): number => ms / Math.max(few.get(step) ?? 0, 1);
+    const isLinear = (many: ReadonlyMap<string, number>): boolean => Array.from(many).every(([step, ms]) => ratio(step, ms) < MOST);
+    let many = await costs(t, kind, MANY);
+    for (let more = 0; more < TRIES && !isLinear(many); more++) many = least(many, await costs(t, kind, MANY));
     for (const [step, ms] of many) {
-      const ratio = ms / Math.max(few.get(step) ?? 0, 1);
-      t.log(`${step}: ${Math.round(ms)} ms, ${ratio.toFixed(1)} times`);
-      t.true(ratio < MOST, step);
+      t.log(`${step}: ${Math.round(ms)} ms, ${ratio(step, ms).toFixed(1)} times`);
+      t.true(ratio(step, ms) < MOST, step);
     }
   });
 }
