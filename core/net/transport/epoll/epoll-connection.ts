@@ -11,6 +11,7 @@ import { Ready, type EpollLoop, type DescriptorOwner } from './loop.js';
 import type { Later, TlsEngine } from './openssl/engine.js';
 import { Handshaking } from './openssl/handshaking.js';
 import { Handshake, TlsStream } from './openssl/tls-stream.js';
+import { Passing } from './passing.js';
 import { UnsentOutput } from './unsent-output.js';
 
 /** Bytes that wait from which on a writer should: as sockets of Node.js have it. */
@@ -46,9 +47,7 @@ export class EpollConnection implements Connection, DescriptorOwner, Later {
   /** A part of a file waits for room. */
   #fileWaits = false;
   #closeListeners: (() => void)[] | undefined = undefined;
-  /** Where its bytes go to without being read. */
-  #target: EpollConnection | undefined = undefined;
-  #passing: PassingUser | undefined = undefined;
+  #passing: Passing | undefined = undefined;
 
   /**
    * @param descriptor not watched yet
@@ -90,6 +89,10 @@ export class EpollConnection implements Connection, DescriptorOwner, Later {
   }
   get writableLength(): number {
     return this.#output.length;
+  }
+  /** A write goes to the system at once. */
+  get hasRoom(): boolean {
+    return this.#corks === 0 && !this.#isConnecting && this.#output.isEmpty && !this.writableEnded;
   }
 
   write(data: string | Uint8Array, encodingOrTaken?: 'latin1' | ((error?: Error | null) => void)): boolean {
@@ -151,13 +154,11 @@ export class EpollConnection implements Connection, DescriptorOwner, Later {
   passTo(target: Connection, user: PassingUser): boolean {
     // TLS changes the bytes.
     if (!(target instanceof EpollConnection) || this.#tls !== undefined || target.#tls !== undefined) return false;
-    this.#target = target;
-    this.#passing = user;
+    this.#passing = new Passing(this.loop, target, user);
     return true;
   }
 
   endPassing(): void {
-    this.#target = undefined;
     this.#passing = undefined;
   }
 
@@ -369,7 +370,12 @@ export class EpollConnection implements Connection, DescriptorOwner, Later {
 
   /** @returns true: bytes came */
   #readOnce(): boolean {
-    if (this.#target !== undefined && this.#target.#hasRoom) return this.#pass(this.#target);
+    if (this.#passing?.isPossible === true) {
+      const passed = this.#passing.step(this.#descriptor);
+      if (passed > 0) return true;
+      if (passed !== -Errno.InvalidArgument) return this.#readNothing(passed);
+      this.endPassing();
+    }
     const buffer = this.memory?.next() ?? this.buffer;
     if (buffer === undefined) return false;
     const count = this.#bytes.receive(this.#descriptor, buffer);
@@ -379,26 +385,6 @@ export class EpollConnection implements Connection, DescriptorOwner, Later {
       return true;
     }
     return this.#readNothing(count);
-  }
-
-  /** A write goes to the system at once. */
-  get #hasRoom(): boolean {
-    return this.#corks === 0 && !this.#isConnecting && this.#output.isEmpty && !this.writableEnded;
-  }
-
-  #pass(target: EpollConnection): boolean {
-    const { pipe } = this.loop;
-    const user = this.#passing;
-    const count = pipe === undefined || user === undefined ? -Errno.InvalidArgument : pipe.fill(this.#descriptor, user.most);
-    if (count === -Errno.InvalidArgument) {
-      this.endPassing();
-      return this.#readOnce();
-    }
-    if (count <= 0) return this.#readNothing(count);
-    const sent = Math.max(pipe?.sendTo(target.#descriptor, count) ?? 0, 0);
-    // An error is found, and reported, by the write that follows.
-    user?.onPassed(count, sent < count ? pipe?.take(count - sent) : undefined);
-    return true;
   }
 
   /** @param count 0: the end; below 0: the number of an error */
