@@ -17,6 +17,7 @@ import { HostNames } from '../contract/host-names.js';
 import { KeyValue } from '../contract/key-value.js';
 import { LogFiles } from '../contract/log-files.js';
 import { Statistics } from '../contract/statistics.js';
+import { SystemFiles } from '../contract/system-files.js';
 import { TlsLibrary } from '../contract/tls-library.js';
 import { Tunnels } from '../contract/tunnel.js';
 import { Upstreams } from '../contract/upstreams.js';
@@ -214,6 +215,7 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
   services.provide(Exchanges, exchanges);
   services.provide(SessionRelays, relays);
   services.provide(EventMethod, context.transports);
+  services.provide(SystemFiles, context.transports.files);
   services.provide(TlsLibrary, new SystemTlsLibrary());
   services.provide(ControlPlaneGuard, context.controlListeners);
   services.provide(Tunnels, new HttpTunnels(exchanges));

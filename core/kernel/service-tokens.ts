@@ -23,6 +23,7 @@ import { Statistics } from '../contract/statistics.js';
 import { Storage } from '../contract/storage.js';
 import { SessionRelays } from '../contract/stream-relays.js';
 import { StreamServers, StreamUpstreams } from '../contract/stream-servers.js';
+import { SystemFiles } from '../contract/system-files.js';
 import { Tasks } from '../contract/tasks.js';
 import { TlsLibrary } from '../contract/tls-library.js';
 import { Transactions } from '../contract/transactions.js';
@@ -62,6 +63,7 @@ export const SERVICE_TOKENS: ReadonlySet<unknown> = new Set<unknown>([
   Storage,
   StreamServers,
   StreamUpstreams,
+  SystemFiles,
   Tasks,
   TlsLibrary,
   Transactions,

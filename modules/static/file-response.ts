@@ -21,16 +21,27 @@ export interface FileSettings {
 }
 
 /** Sends a file, redirects to a folder with its slash, or gives the status of what is wrong with it. */
-export function sendFile(request: HttpRequest, path: string, settings: FileSettings, log: Log): Result {
+export function sendFile(request: HttpRequest, path: string, settings: FileSettings, log: Log): Result | Promise<Result> {
   const { access, compressed } = settings;
   const gzipped = compressed?.open(path, request, access, log);
   if (gzipped !== undefined) {
     request.response.set('Content-Encoding', 'gzip');
     return sendOpened(request, gzipped, true, settings, log);
   }
+  let file: OpenedFile | undefined;
+  try {
+    file = access.openAtOnce(path, request);
+  } catch (error) {
+    return fileStatus(error, 'open()', path, request, log, settings.logsNotFound);
+  }
+  return file === undefined ? sendLater(request, path, settings, log) : sendOpened(request, file, false, settings, log);
+}
+
+/** A disk is waited for. */
+async function sendLater(request: HttpRequest, path: string, settings: FileSettings, log: Log): Promise<Result> {
   let file: OpenedFile;
   try {
-    file = access.open(path, request);
+    file = await settings.access.openLater(path);
   } catch (error) {
     return fileStatus(error, 'open()', path, request, log, settings.logsNotFound);
   }

@@ -1,4 +1,5 @@
-import { fstatSync, readSync, type Stats } from 'node:fs';
+import { readSync } from 'node:fs';
+import type { FileStatus, SystemFiles } from '../../core/contract/system-files.js';
 import { openPlace, statusOf, type Place } from './file-access.js';
 import { OpenedFile } from './opened-file.js';
 
@@ -51,15 +52,15 @@ export class OpenFileCache {
   }
 
   /** A file that is the caller's until its `release()`. @throws an error of the system */
-  open(place: Place, now: number, rules: CacheRules): OpenedFile {
-    const entry = this.#entry(place, now, rules, true);
+  open(files: SystemFiles, place: Place, now: number, rules: CacheRules): OpenedFile {
+    const entry = this.#entry(files, place, now, rules, true);
     if (entry.file === undefined) throw entry.error;
     return entry.file.hold(entry.uses >= rules.minUses);
   }
 
   /** @throws an error of the system */
-  status(place: Place, now: number, rules: CacheRules): Stats {
-    const { file, error } = this.#entry(place, now, rules, false);
+  status(files: SystemFiles, place: Place, now: number, rules: CacheRules): FileStatus {
+    const { file, error } = this.#entry(files, place, now, rules, false);
     if (file === undefined) throw error;
     return file.stats;
   }
@@ -75,7 +76,7 @@ export class OpenFileCache {
     this.#content -= bytes;
   }
 
-  #entry(place: Place, now: number, rules: CacheRules, opens: boolean): Entry {
+  #entry(files: SystemFiles, place: Place, now: number, rules: CacheRules, opens: boolean): Entry {
     const key = keyOf(place);
     const known = this.#entries.get(key);
     const entry = known ?? { file: undefined, error: undefined, uses: 0, usedAt: now, checkedAt: 0 };
@@ -85,26 +86,26 @@ export class OpenFileCache {
     entry.uses++;
     entry.usedAt = now;
     const isValid = now - entry.checkedAt < rules.validMs && (entry.file !== undefined || rules.errors);
-    if (!isValid || (opens && entry.file?.needsOpening === true)) this.#check(entry, place, opens);
+    if (!isValid || (opens && entry.file?.needsOpening === true)) this.#check(files, entry, place, opens);
     if (!isValid) entry.checkedAt = now;
     this.#expire(now);
     return entry;
   }
 
   /** Looks at the file itself. One that is the same stays open. */
-  #check(entry: Entry, place: Place, opens: boolean): void {
+  #check(files: SystemFiles, entry: Entry, place: Place, opens: boolean): void {
     const { file } = entry;
     try {
       if (!opens || file?.isOpen === true) {
-        const stats = statusOf(place);
+        const stats = statusOf(files, place);
         if (file !== undefined && isSame(file.stats, stats)) return;
         if (!opens) {
-          this.#replace(entry, new CachedFile(place.path, stats, -1, this));
+          this.#replace(entry, new CachedFile(files, place.path, stats, -1, this));
           return;
         }
       }
-      const opened = openPlace(place);
-      this.#replace(entry, new CachedFile(place.path, opened.stats, opened.descriptor, this));
+      const opened = openPlace(files, place);
+      this.#replace(entry, new CachedFile(files, place.path, opened.stats, opened.descriptor, this));
     } catch (error) {
       this.#replace(entry, undefined);
       entry.error = error;
@@ -140,12 +141,13 @@ class CachedFile extends OpenedFile {
   #stays = false;
 
   constructor(
+    private readonly system: SystemFiles,
     path: string,
-    stats: Stats,
+    stats: FileStatus,
     descriptor: number,
     private readonly cache: OpenFileCache,
   ) {
-    super(path, stats, descriptor);
+    super(system, path, stats, descriptor);
   }
 
   get isOpen(): boolean {
@@ -185,7 +187,7 @@ class CachedFile extends OpenedFile {
     if (!(Date.now() - ctimeMs > SETTLED) || !this.cache.reserve(size)) return;
     const content = Buffer.allocUnsafeSlow(size);
     try {
-      if (readSync(this.descriptor, content, 0, size, 0) === size && isSame(this.stats, fstatSync(this.descriptor))) {
+      if (readSync(this.descriptor, content, 0, size, 0) === size && isSame(this.stats, this.system.statusOf(this.descriptor))) {
         this.#content = content;
         return;
       }
@@ -196,7 +198,7 @@ class CachedFile extends OpenedFile {
   }
 }
 
-function isSame(known: Stats, now: Stats): boolean {
+function isSame(known: FileStatus, now: FileStatus): boolean {
   return (
     known.ino === now.ino &&
     known.dev === now.dev &&

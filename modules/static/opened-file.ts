@@ -1,4 +1,4 @@
-import { closeSync, type Stats } from 'node:fs';
+import type { FileStatus, SystemFiles } from '../../core/contract/system-files.js';
 
 /** A file that may be open, with what a response says of it. */
 export class OpenedFile {
@@ -8,8 +8,9 @@ export class OpenedFile {
 
   /** @param descriptor -1: it is not open */
   constructor(
+    private readonly files: Pick<SystemFiles, 'close'>,
     readonly path: string,
-    readonly stats: Stats,
+    readonly stats: FileStatus,
     public descriptor: number,
   ) {
     this.modified = Math.floor(stats.mtimeMs / 1000);
@@ -32,7 +33,7 @@ export class OpenedFile {
 
   protected close(): void {
     if (this.descriptor < 0) return;
-    closeSync(this.descriptor);
+    this.files.close(this.descriptor);
     this.descriptor = -1;
   }
 }

@@ -6,6 +6,7 @@ import { DECLINED, type HttpHandlers, type HttpRequest, type Result, type Scope,
 import { httpModule } from '../../core/contract/manifest.js';
 import { Log } from '../../core/contract/log.js';
 import { ServerInfo } from '../../core/contract/server-info.js';
+import { SystemFiles } from '../../core/contract/system-files.js';
 import { ArgError, directive, type ArgType } from '../../core/contract/spec.js';
 import type { Directive } from '../../core/contract/tree.js';
 import { CompressedFiles, GzipNegotiation } from './compressed-files.js';
@@ -132,7 +133,7 @@ interface FolderSettings {
 type StaticScope = Scope<typeof directives>;
 
 /** Files: the content of every location that has no other. */
-@httpModule({ name: 'srv_http_static_module', api: '1.1', directives, needs: ['srv_http_gzip_module'] })
+@httpModule({ name: 'srv_http_static_module', api: '1.2', directives, needs: ['srv_http_gzip_module'] })
 export class Static {
   readonly #roots: Roots;
   readonly #dates = new HttpDates();
@@ -144,6 +145,7 @@ export class Static {
     private readonly log: Log,
     info: ServerInfo,
     private readonly clients: GzipNegotiation,
+    private readonly files: SystemFiles,
   ) {
     this.#roots = new Roots(info);
   }
@@ -213,16 +215,16 @@ export class Static {
   /** For explanations: what is looked at is not kept. */
   #uncached(scope: StaticScope): FileAccess {
     const { mode, from } = scope.conf.disable_symlinks;
-    return new FileAccess(undefined, rulesOf(scope), mode === 'off' ? undefined : { ifOwner: mode === 'if_not_owner', from });
+    return new FileAccess(this.files, undefined, rulesOf(scope), mode === 'off' ? undefined : { ifOwner: mode === 'if_not_owner', from });
   }
 
   #access(scope: StaticScope): FileAccess {
     const { conf } = scope;
     const rules = rulesOf(scope);
     const { mode, from } = conf.disable_symlinks;
-    if (mode === 'off') return new FileAccess(this.#cache(scope), rules, undefined);
+    if (mode === 'off') return new FileAccess(this.files, this.#cache(scope), rules, undefined);
     if (!existsSync(DESCRIPTORS)) scope.fail(`"disable_symlinks" needs ${DESCRIPTORS}`, 'disable_symlinks', 'mount the proc file system');
-    return new FileAccess(this.#cache(scope), rules, { ifOwner: mode === 'if_not_owner', from });
+    return new FileAccess(this.files, this.#cache(scope), rules, { ifOwner: mode === 'if_not_owner', from });
   }
 
   /** All scopes that one line holds for share what is open. */

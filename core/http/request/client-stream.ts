@@ -54,6 +54,11 @@ export interface ClientStream {
   dropHead(request: Request): void;
   /** @param lender undefined: the stream may keep the bytes as long as it likes; else see {@link Lender}. */
   write(request: Request, chunk: Buffer, from: number, to: number, lender: Lender | undefined): void;
+  /**
+   * Sends the head, which has not left, and a part of a file after it, both in one piece. Absent, or false: nothing is sent, and the part has to
+   * be read.
+   */
+  writeFile?(request: Request, file: number, from: number, count: number): boolean;
   /** As `sendFile` of a connection (core/net/transport), after the head. Absent: the body has to be read. */
   sendFile?(request: Request, file: number, from: number, count: number): number;
   flush(request: Request): void;

@@ -161,14 +161,19 @@ function linesOf(text: string): string[] {
 function leadingField(name: string): LeadingField {
   switch (name.length) {
     case 8:
-      return name.toLowerCase() === 'location' ? LeadingField.Location : LeadingField.None;
+      return isSameName(name, 'location', 0x6c) ? LeadingField.Location : LeadingField.None;
     case 12:
-      return name.toLowerCase() === 'content-type' ? LeadingField.ContentType : LeadingField.None;
+      return isSameName(name, 'content-type', 0x63) ? LeadingField.ContentType : LeadingField.None;
     case 13:
-      return name.toLowerCase() === 'last-modified' ? LeadingField.LastModified : LeadingField.None;
+      return isSameName(name, 'last-modified', 0x6c) ? LeadingField.LastModified : LeadingField.None;
     default:
       return LeadingField.None;
   }
+}
+
+/** @param first letter of the lower case: most others differ in it */
+function isSameName(name: string, lowerName: string, first: number): boolean {
+  return (name.charCodeAt(0) | 0x20) === first && name.toLowerCase() === lowerName;
 }
 
 const isContentLength = (name: string): boolean => name.length === 14 && name.toLowerCase() === 'content-length';

@@ -18,6 +18,8 @@ const LEAST_READ = 4096;
 const LEAST_ROOM = 16_384;
 /** Parts of a file from here on are sent by the system: what is smaller leaves in one write with its head. */
 const LEAST_FILE = 16_384;
+/** Where parts that leave with their head may begin. */
+const LAST_START = 0x7fffffff;
 
 /** Reasons why a source waits, beside the client. */
 const enum Pending {
@@ -129,7 +131,8 @@ export class SourceResponse implements RequestOwner, Lender {
         this.#releaseBuffer();
         break;
       }
-      if (Buffer.isBuffer(part)) this.#addLines(part);
+      // `Buffer` would be looked up each time: a global property with a getter.
+      if (part instanceof Uint8Array) this.#addLines(part);
       else if (turn > 0) turn -= this.#readPiece(part.start + this.#read, part.end);
       else this.#takeTurns();
     }
@@ -140,7 +143,9 @@ export class SourceResponse implements RequestOwner, Lender {
   #readPiece(from: number, end: number): number {
     const { source } = this;
     const file = source.descriptor ?? -1;
-    if (file >= 0 && this.#sendsFile && end - from >= LEAST_FILE) {
+    if (file >= 0 && end - from < LEAST_FILE) {
+      if (this.#sendSmall(file, from, end - from)) return end - from;
+    } else if (file >= 0 && this.#sendsFile) {
       const sent = this.#sendPart(file, from, end);
       if (sent >= 0) return sent;
     }
@@ -157,6 +162,15 @@ export class SourceResponse implements RequestOwner, Lender {
       this.#failed(error);
     }
     return 0;
+  }
+
+  /** The only part of a body, together with its head. */
+  #sendSmall(file: number, from: number, count: number): boolean {
+    const { request } = this;
+    if (this.#parts.length > 1 || request.filters !== undefined || from > LAST_START) return false;
+    if (request.stream.writeFile?.(request, file, from, count) !== true) return false;
+    this.#advance(count);
+    return true;
   }
 
   /** @returns below 0: it has to be read, see {@link FileSending} */
@@ -220,7 +234,7 @@ export class SourceResponse implements RequestOwner, Lender {
   #advance(count: number): boolean {
     this.#read += count;
     const part = this.#parts[this.#at];
-    if (part === undefined || Buffer.isBuffer(part) || part.start + this.#read < part.end) return false;
+    if (part === undefined || part instanceof Uint8Array || part.start + this.#read < part.end) return false;
     this.#read = 0;
     this.#endPart();
     return true;

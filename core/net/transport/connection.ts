@@ -67,6 +67,11 @@ export interface Connection {
   write(bytes: Uint8Array, taken?: (error?: Error | null) => void): boolean;
   /** Sends text of single bytes, and bytes after it, which are its own again when it returns. Absent: they are joined before. */
   writeBoth?(text: string, bytes: Buffer, from: number, to: number): boolean;
+  /**
+   * Sends text of single bytes, and a part of a file after it, below 2 GiB. Undefined, or false: nothing is sent; it cannot be done with this
+   * connection, or the part has to be read from a disk, or is missing.
+   */
+  writeFile?(text: string, file: number, from: number, count: number): boolean;
   /** Sends as many bytes as the system accepts at once. Undefined: it cannot be done with this connection. @returns how many */
   writeNow?(bytes: Buffer): number;
   /**

@@ -24,7 +24,7 @@ export class OpenDescriptors {
   /** @param memory of an existing table */
   constructor(memory?: OpenMemory) {
     this.#memory = memory?.descriptors ?? new SharedArrayBuffer(SIZE, { maxByteLength: MAX_SIZE });
-    this.#bits = new Uint8Array(this.#memory);
+    this.#bits = viewOf(this.#memory);
     this.tls = new OpenTls(memory?.tls);
   }
 
@@ -37,6 +37,10 @@ export class OpenDescriptors {
     const at = descriptor >> 3;
     if (at >= this.#bits.length && !this.#grow(at)) return;
     (this.#bits[at] as number) |= 1 << (descriptor & 7);
+  }
+
+  has(descriptor: number): boolean {
+    return ((this.#bits[descriptor >> 3] ?? 0) & (1 << (descriptor & 7))) !== 0;
   }
 
   /** Right before it is closed: afterwards the number may be another thread's. */
@@ -67,9 +71,14 @@ export class OpenDescriptors {
   #grow(at: number): boolean {
     if (at >= MAX_SIZE) return false;
     if (this.#memory.byteLength <= at) this.#memory.grow(Math.min(MAX_SIZE, 2 ** Math.ceil(Math.log2(at + 1))));
-    this.#bits = new Uint8Array(this.#memory);
+    this.#bits = viewOf(this.#memory);
     return true;
   }
+}
+
+/** Of a fixed length: that of a view which grows with its memory is looked up, slowly, with each use. */
+function viewOf(memory: SharedArrayBuffer): Uint8Array {
+  return new Uint8Array(memory, 0, memory.byteLength);
 }
 
 function closed(descriptor: number): boolean {

@@ -5,6 +5,7 @@ import type { Connection, ConnectingUser } from './connection.js';
 import type { DatagramOptions, DatagramReceiver, Datagrams } from './datagrams.js';
 import type { ListenPlace, ListeningSocket, ListeningUser } from './listening.js';
 import type { TlsContext } from './tls.js';
+import type { FileCalls } from './epoll/file-calls.js';
 import { isStream } from './node/stream-of.js';
 
 export { NodeTransport } from './node/node-transport.js';
@@ -33,6 +34,8 @@ export interface Transport {
   canSecure(target: Target): boolean;
   /** Reads certificates and keys ahead of handshakes. @throws Error of OpenSSL for certificates, keys and ciphers that cannot be used */
   prepareTls(context: TlsContext): void;
+  /** Undefined: files are those of node:fs. */
+  readonly files?: FileCalls | undefined;
   /**
    * Reads what the system has in memory of a file. Absent: it is not known.
    * @returns how many bytes; 0: the file has no more, or it cannot be done; undefined: it would have to wait for a disk

@@ -4,6 +4,7 @@ import type { Clock } from '../clock.js';
 import { EpollTransport } from './epoll/epoll-transport.js';
 import { NodeTransport } from './node/node-transport.js';
 import { OpenDescriptors } from './open-descriptors.js';
+import { TransportFiles } from './transport-files.js';
 import type { Transport } from './transport.js';
 
 export { freeAbandoned } from './epoll/openssl/abandoned.js';
@@ -12,6 +13,7 @@ export { SystemTlsLibrary } from './epoll/openssl/system-tls-library.js';
 /** The transports of one thread: one of them makes the connections to come, and those of another one that was chosen before live on. */
 export class Transports implements EventMethod {
   current: Transport;
+  readonly files: TransportFiles;
   readonly #node = new NodeTransport();
   /** A text: it is not possible. */
   #epoll: Transport | string | undefined = undefined;
@@ -23,6 +25,7 @@ export class Transports implements EventMethod {
     private readonly clock: Clock,
   ) {
     this.current = this.#node;
+    this.files = new TransportFiles(this, open);
   }
 
   get method(): string {

@@ -61,6 +61,10 @@ export class Http1Stream implements ClientStream {
     if (this.connection.request === request) this.#writer.write(request, chunk, from, to, lender);
   }
 
+  writeFile(request: Request, file: number, from: number, count: number): boolean {
+    return this.connection.request === request && this.#writer.writeFile(request, file, from, count);
+  }
+
   sendFile(request: Request, file: number, from: number, count: number): number {
     return this.connection.request === request ? this.#writer.sendFile(request, file, from, count) : FileSending.NoRoom;
   }

@@ -85,6 +85,15 @@ export class ResponseWriter {
     this.socket.writeBoth(head, chunk, from, to);
   }
 
+  writeFile(request: Request, file: number, from: number, count: number): boolean {
+    const head = this.#head;
+    if (head === '' || request.chunked || head.length + count > JOINED_LIMIT) return false;
+    if (this.socket.writeFile?.(head, file, from, count) !== true) return false;
+    this.#head = '';
+    request.bytesSent += head.length + count;
+    return true;
+  }
+
   sendFile(request: Request, file: number, from: number, count: number): number {
     const { socket } = this;
     if (socket.sendFile === undefined || request.chunked) return FileSending.Impossible;

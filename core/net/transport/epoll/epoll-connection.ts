@@ -130,6 +130,18 @@ export class EpollConnection implements Connection, DescriptorOwner, Later {
     return this.write(rest, 'latin1');
   }
 
+  writeFile(text: string, file: number, from: number, count: number): boolean {
+    const length = text.length + count;
+    const mustWait = this.#corks > 0 || this.#isConnecting || !this.#output.isEmpty;
+    if (mustWait || this.destroyed || this.writableEnded || length > JOINED) return false;
+    const { joined } = this.#bytes;
+    if (this.loop.calls.files.readJoined(file, joined.latin1Write(text, 0), count, from) !== count) return false;
+    const sent = this.#bytes.sendJoined(this.#descriptor, length);
+    // An error is found, and reported, once more.
+    if (sent !== length) this.write(joined.latin1Slice(Math.max(sent, 0), length), 'latin1');
+    return true;
+  }
+
   writeNow(bytes: Buffer): number {
     if (this.destroyed || this.writableEnded || this.#corks > 0 || this.#isConnecting || !this.#output.isEmpty) return 0;
     return Math.max(this.#bytes.send(this.#descriptor, bytes), 0);

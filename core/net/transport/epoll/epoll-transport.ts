@@ -16,6 +16,7 @@ import { Level } from './levels.js';
 import { EpollConnection } from './epoll-connection.js';
 import { EpollDatagrams } from './epoll-datagrams.js';
 import { EpollListening } from './epoll-listening.js';
+import type { FileCalls } from './file-calls.js';
 import { foreignFunctions } from './foreign-functions.js';
 import { SocketFamily } from './socket-family.js';
 import { EpollLoop } from './loop.js';
@@ -25,6 +26,7 @@ import { testTls } from './openssl/self-test.js';
 /** Over the system's own calls, by `node:ffi`, without the streams of Node.js. */
 export class EpollTransport implements Transport {
   readonly name = 'epoll';
+  readonly files: FileCalls | undefined;
 
   /** TLS was tried. */
   #isTried = false;
@@ -35,7 +37,10 @@ export class EpollTransport implements Transport {
     /** For connections that this one does not make. */
     private readonly other: Transport,
     private readonly log: Log | undefined,
-  ) {}
+  ) {
+    const { files } = loop.calls;
+    if (files.works) this.files = files;
+  }
 
   /** @returns why it cannot be used, for the log */
   static open(other: Transport, open: OpenDescriptors, log?: Log, clock?: Clock): EpollTransport | string {
