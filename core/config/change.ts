@@ -14,7 +14,7 @@ export interface Change {
   readonly modules: ModulesInForce;
   /** The main level and the `events` block after the change, what is followed of them. */
   readonly main: { readonly error_log: readonly { readonly path: string; readonly level: LogLevel; readonly json: boolean }[] };
-  readonly events: { readonly worker_connections: number; readonly use?: string | undefined };
+  readonly events: { readonly worker_connections: number; readonly use?: string | undefined; readonly io_uring: boolean };
   /** Warns the operator of valid directives that were probably meant differently; in the master only. */
   readonly warn: (message: string) => void;
 }

@@ -81,7 +81,7 @@ export class HttpEngine extends ServerFollower<VirtualServer, HttpListener, Http
     const isWorker = this.options.role === 'worker';
     if (!isWorker) assertEventMethod(change);
     // Listening sockets are opened before the change takes effect.
-    if (isWorker) transports.choose(events.use);
+    if (isWorker) transports.choose(events.use, events.io_uring);
     const folders = this.exchanges.inUse
       ? this.#toMake(new Set([...compiler.takeTemporaryFolders(), ...this.exchanges.takeTemporaryFolders()]), rereads ? users : undefined)
       : NO_FOLDERS;

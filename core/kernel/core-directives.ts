@@ -174,6 +174,12 @@ export const eventsDirectives = {
     args: eventMethod(),
     doc: '`epoll`: connections without TLS use the system calls of Linux (Node.js 26). All others: the sockets of Node.js. Default: `epoll` where it is possible, else `node`.',
   }),
+  io_uring: directive({
+    in: ['events'],
+    args: flag(),
+    default: 'on',
+    doc: 'Reads and writes of several connections are made by one call of the system, with the method `epoll` (Linux 6.6, and where it is not forbidden).',
+  }),
   debug_connection: directive({ in: ['events'], args: text('address'), many: true, doc: 'Accepted; has no effect.' }),
   worker_aio_requests: directive({ in: ['events'], args: number({ min: 1 }), doc: 'Accepted; has no effect.' }),
 };

@@ -37,6 +37,11 @@ export class ReadMemory {
     return most < buffer.length ? this.buffers.shortened(buffer, Math.max(most, 1)) : buffer;
   }
 
+  /** The next read may be into any other memory whose bytes have to be used up at once, and of any length. */
+  get isLent(): boolean {
+    return !this.#wantsOwn && this.#own === undefined && this.limitOfReads === Infinity;
+  }
+
   /** The bytes of the last read are in memory of this socket alone. */
   get isOwn(): boolean {
     return this.#own !== undefined;

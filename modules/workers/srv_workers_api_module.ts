@@ -47,6 +47,7 @@ const view = {
             events: Type.Optional(
               Type.Object({
                 method: Type.String({ description: 'How it uses sockets, `epoll` or `node`: the directive `use`.' }),
+                io_uring: Type.Boolean({ description: 'Reads and writes of several connections are made by one call of the system.' }),
                 stale: Type.Integer({ minimum: 0, description: 'Events of closed sockets, which were dropped.' }),
               }),
             ),

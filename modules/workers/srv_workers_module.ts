@@ -104,8 +104,8 @@ export class Workers implements Lifecycle {
   }
 
   #state(): State {
-    const { method, staleEvents } = this.eventMethod;
-    return { ...this.#vitals.read(), events: { method, stale: staleEvents } };
+    const { method, usesRing, staleEvents } = this.eventMethod;
+    return { ...this.#vitals.read(), events: { method, io_uring: usesRing, stale: staleEvents } };
   }
 
   /** Stores a snapshot of a worker's heap, which serves nothing meanwhile. */

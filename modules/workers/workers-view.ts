@@ -19,6 +19,8 @@ export interface ProcessView {
 export interface EventsView {
   /** `epoll` or `node`: of connections to come. */
   readonly method: string;
+  /** Reads and writes of several connections are made by one call of the system. */
+  readonly io_uring: boolean;
   /** Dropped events of numbers that had been given to another socket. */
   readonly stale: number;
 }

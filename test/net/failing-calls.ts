@@ -16,7 +16,7 @@ import { Registers } from '../../core/net/transport/epoll/registers.js';
 import { OpenDescriptors } from '../../core/net/transport/open-descriptors.js';
 import { waitFor } from '../harness/wait.js';
 
-type Call = 'accept' | 'receive' | 'send' | 'sendJoined' | 'sendFile' | 'control' | 'connectResult' | 'splice' | 'createPipe';
+type Call = 'enterRing' | 'accept' | 'receive' | 'send' | 'sendJoined' | 'sendFile' | 'control' | 'connectResult' | 'splice' | 'createPipe';
 type DatagramCall = 'receive' | 'send' | 'sendTo' | 'sendCollected';
 
 /** Calls that fail a number of times. */
@@ -111,6 +111,16 @@ export class FailingCalls extends SystemCalls {
   override createPipe(): readonly [number, number] | number {
     return this.#of('createPipe') || super.createPipe();
   }
+  /** Calls that were made together, of each time. */
+  readonly together: number[] = [];
+
+  override enterRing(descriptor: number, count: number, least: number): number {
+    this.together.push(count);
+    return this.#of('enterRing') || super.enterRing(descriptor, Math.min(count, this.most), least);
+  }
+  /** Most calls that the system makes of those together. */
+  most = Infinity;
+
   override connectResult(descriptor: number): number {
     return this.#of('connectResult') || super.connectResult(descriptor);
   }

@@ -36,7 +36,7 @@ export class LingeringClose implements ConnectionUser, Timed {
   }
 
   onEnd(): void {
-    if (this.socket.writableLength === 0) this.socket.destroy();
+    if (this.socket.writableLength === 0) this.socket.destroySoon();
   }
 
   onDrain(): void {}

@@ -36,7 +36,7 @@ export const enum FileSending {
 
 /**
  * A connection over TCP or a unix socket, with or without TLS: what engines use of it. Sockets of Node.js have this form as they are, so that the
- * seam costs nothing there. Nothing is read ahead: bytes go to the user within the turn of the event loop in which they come.
+ * seam costs nothing there. Bytes go to the user within the turn of the event loop in which they come.
  */
 export interface Connection {
   client?: ConnectionUser | undefined;
@@ -56,7 +56,7 @@ export interface Connection {
   readonly errored: Error | null;
   /** Nothing more may be written. */
   readonly writableEnded: boolean;
-  /** Bytes that wait to be sent. */
+  /** Bytes that wait for room; a write that leaves after the events of its group is not counted: `destroySoon` does not lose it, whatever this says. */
   readonly writableLength: number;
   /** A write found no room; `onDrain` follows. */
   readonly writableNeedDrain: boolean;

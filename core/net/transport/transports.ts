@@ -32,16 +32,21 @@ export class Transports implements EventMethod {
     return this.current.name;
   }
 
+  get usesRing(): boolean {
+    return this.current instanceof EpollTransport && this.current.usesRing;
+  }
+
   get staleEvents(): number {
     return this.#epoll instanceof EpollTransport ? this.#epoll.staleEvents : 0;
   }
 
-  /** @param method of the directive `use`; undefined: epoll where it is possible */
-  choose(method: string | undefined): void {
+  /** @param method of the directive `use`; undefined: epoll where it is possible @param ring of the directive `io_uring` */
+  choose(method: string | undefined, ring: boolean): void {
     if (method !== undefined && method !== 'epoll') this.current = this.#node;
     else {
       this.#epoll ??= EpollTransport.open(this.#node, this.open, this.log, this.clock);
       this.current = typeof this.#epoll === 'string' ? this.#node : this.#epoll;
+      if (this.#epoll instanceof EpollTransport) this.#epoll.useRing(ring);
     }
   }
 
@@ -58,5 +63,7 @@ export class Transports implements EventMethod {
 /** The methods that `use` may name here, for people. */
 export function possibleMethods(): string {
   const epoll = EpollTransport.open(new NodeTransport(), new OpenDescriptors());
-  return typeof epoll === 'string' ? `node (epoll is not possible: ${epoll})` : 'epoll (default), node';
+  if (typeof epoll === 'string') return `node (epoll is not possible: ${epoll})`;
+  epoll.useRing(true);
+  return epoll.usesRing ? 'epoll (default, with io_uring), node' : 'epoll (default; io_uring is not possible), node';
 }

@@ -425,11 +425,8 @@ export class Http1Connection implements Timed, IdleClient, ConnectionUser {
   #end(): void {
     this.#closing = true;
     this.context.timers.disarm(this);
-    if (this.socket.writableLength === 0 && !this.client.secure) this.socket.destroy();
-    else {
-      this.socket.destroySoon();
-      this.#waitForSending();
-    }
+    this.socket.destroySoon();
+    if (!this.socket.destroyed) this.#waitForSending();
   }
 
   /** Where the listener is closed, clients do not know of it: what one sends at this moment must not reset the connection. */

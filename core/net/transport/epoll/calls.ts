@@ -42,6 +42,7 @@ const DEFINITIONS = {
   socket: THREE,
   socketpair: FOUR,
   splice: SIX,
+  syscall: FIVE,
   write: THREE,
 } as const;
 
@@ -83,6 +84,11 @@ const SET_PIPE_SIZE = 1031n;
 const GET_PIPE_SIZE = 1032n;
 /** SPLICE_F_MOVE, SPLICE_F_NONBLOCK. */
 const SPLICE = 3n;
+/** The C library has no functions for these (io_uring_setup(2), io_uring_enter(2)); the numbers are those of all processors. */
+const IO_URING_SETUP = 425n;
+const IO_URING_ENTER = 426n;
+/** IORING_ENTER_GETEVENTS. */
+const GET_EVENTS = 1n;
 /** RWF_NOWAIT. */
 const NO_WAITING = 8n;
 /** `struct iovec` of 64 bits: its length, and its size. */
@@ -139,6 +145,19 @@ export class SystemCalls implements ByteCalls {
   /** Calls for files. */
   get files(): FileCalls {
     return (this.#files ??= new FileCalls(this.ffi, this.#registers, this.joined));
+  }
+
+  /** @param params in the form of the system (`struct io_uring_params`), which it completes @returns a descriptor */
+  setUpRing(entries: number, params: Uint8Array): number {
+    const descriptor = this.#c.syscall(IO_URING_SETUP, this.#register(entries), this.ffi.getRawPointer(params), 0n, 0n);
+    return descriptor < 0 ? this.#failure() : descriptor;
+  }
+
+  /** Makes the calls that were put into a ring. @param least results that it waits for @returns how many calls */
+  enterRing(descriptor: number, count: number, least: number): number {
+    const flags = least > 0 ? GET_EVENTS : 0n;
+    const made = this.#c.syscall(IO_URING_ENTER, this.#register(descriptor), this.#register(count), this.#register(least), flags);
+    return made < 0 ? this.#failure() : made;
   }
 
   /** Reads up to the length of the buffer. */

@@ -16,6 +16,8 @@ const IPV6_ONLY = 26;
 /** A socket for datagrams by system calls. A datagram that the system has no room for is dropped, and counted. */
 export class EpollDatagrams implements Datagrams, DescriptorOwner {
   dropped = 0;
+  /** Nothing of it is read ahead. */
+  readonly ahead = undefined;
   #descriptor: number;
   readonly #isVersion6: boolean;
   /**

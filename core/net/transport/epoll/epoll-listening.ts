@@ -13,6 +13,8 @@ const REST = 500;
 
 /** A socket that listens. It is bound by Node.js, so that it can be sent to another process; here it listens and accepts. */
 export class EpollListening implements ListeningSocket, DescriptorOwner {
+  /** Nothing of it is read ahead. */
+  readonly ahead = undefined;
   #isOpen = true;
   #timer: NodeJS.Timeout | undefined = undefined;
 

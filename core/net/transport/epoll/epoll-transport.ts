@@ -53,6 +53,15 @@ export class EpollTransport implements Transport {
     }
   }
 
+  get usesRing(): boolean {
+    return this.loop.usesRing;
+  }
+
+  /** Makes calls together from now on, where the system can, or not any more. */
+  useRing(wanted: boolean): void {
+    this.loop.useRing(wanted);
+  }
+
   get staleEvents(): number {
     return this.loop.stale;
   }

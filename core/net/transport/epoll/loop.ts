@@ -3,9 +3,12 @@ import { datagramHandle } from '../node/datagram-handle.js';
 import type { Clock } from '../../clock.js';
 import type { OpenDescriptors } from '../open-descriptors.js';
 import { callError, SocketKind, type SystemCalls } from './calls.js';
+import { CollectedWrites } from './collected-writes.js';
 import { DatagramOutbox } from './datagram-outbox.js';
+import { IoRing } from './io-ring.js';
 import type { TlsEngine } from './openssl/engine.js';
 import { ReadViews } from './read-views.js';
+import { ReadsAhead } from './reads-ahead.js';
 import { SocketFamily } from './socket-family.js';
 import { SplicePipe } from './splice-pipe.js';
 
@@ -22,8 +25,24 @@ export const enum Ready {
 
 /** Has one descriptor, and gets its events. */
 export interface DescriptorOwner {
+  /** Takes bytes that are read before an event is handled, if it would only read them now. */
+  readonly ahead: AheadReader | undefined;
   /** @param events {@link Ready}, added up */
   onReady(events: number): void;
+}
+
+/** Gets bytes that were read ahead in place of an event. */
+export interface AheadReader {
+  /** @param place of its read */
+  onAhead(reads: ReadsAhead, place: number): void;
+  /** As {@link onAhead}, for a later turn: the handler of another event has failed. */
+  keepAhead(reads: ReadsAhead, place: number): void;
+}
+
+/** Calls of one group of events that are made together. */
+interface Together {
+  readonly reads: ReadsAhead;
+  readonly writes: CollectedWrites;
 }
 
 const ADD = 1;
@@ -32,8 +51,10 @@ const CHANGE = 3;
 
 /** Most events of one turn: then files, timers and messages of the thread have theirs. */
 const MOST = 256;
-/** Events that have the same time. */
-const OF_ONE_TIME = 16;
+/** Events of one group, which have the same time. */
+const GROUP = 16;
+/** Events from which on calls are made together. */
+const LEAST_TOGETHER = 2;
 /** The structure is packed on x86-64 alone: 32-bit words of one event, and where its data begin. */
 const IS_PACKED = process.arch === 'x64';
 const WORDS = IS_PACKED ? 3 : 4;
@@ -60,6 +81,8 @@ export class EpollLoop {
   /** Datagrams that leave at the end of a turn. */
   readonly outbox: DatagramOutbox;
   readonly views = new ReadViews();
+  /** Defined while a group of events is handled: it makes the writes after the last one. */
+  collecting: CollectedWrites | undefined = undefined;
   readonly #epoll: number;
   readonly #socket: dgram.Socket;
   readonly #owners: (DescriptorOwner | undefined)[] = [];
@@ -69,6 +92,11 @@ export class EpollLoop {
   #size = 0;
   readonly #events = new Int32Array(new ArrayBuffer(4 * WORDS * MOST));
   readonly #eventsAt: bigint;
+  /** Undefined: each call is made by itself. */
+  #together: Together | undefined = undefined;
+  /** It stays open, also while it is not wanted. Null: not tried yet. */
+  #ring: IoRing | undefined | null = null;
+  readonly #readers: (AheadReader | undefined)[] = Array.from({ length: GROUP }, () => undefined);
   readonly #change = new Int32Array(new ArrayBuffer(4 * WORDS));
   readonly #changeAt: bigint;
 
@@ -93,6 +121,18 @@ export class EpollLoop {
       this.#socket.close();
       throw error;
     }
+  }
+
+  get usesRing(): boolean {
+    return this.#together !== undefined;
+  }
+
+  /** Makes the calls of a group of events together from now on, where the system can, or not any more. */
+  useRing(wanted: boolean): void {
+    if (wanted === this.usesRing) return;
+    if (this.#ring === null) this.#ring = IoRing.open(this.calls, this.open);
+    const ring = wanted ? this.#ring : undefined;
+    this.#together = ring && { reads: new ReadsAhead(this.calls, ring), writes: new CollectedWrites(this.calls, ring) };
   }
 
   /** For bytes that nothing looks at. Undefined: there is no descriptor for it at the moment. */
@@ -147,15 +187,58 @@ export class EpollLoop {
   };
 
   #dispatch(count: number): void {
-    const events = this.#events;
-    for (let at = 0; at < count * WORDS; at += WORDS) {
-      if (at % (OF_ONE_TIME * WORDS) === 0) this.clock?.hold();
-      const descriptor = events[at + DATA] as number;
-      const owner = this.#owners[descriptor];
-      // A number may be another socket's by now.
-      if (owner === undefined || this.#generations[descriptor] !== events[at + DATA + 1]) this.stale++;
-      else owner.onReady(events[at] as number);
+    for (let from = 0; from < count; from += GROUP) {
+      this.clock?.hold();
+      const to = Math.min(from + GROUP, count);
+      const together = to - from < LEAST_TOGETHER ? undefined : this.#together;
+      if (together === undefined) for (let at = from; at < to; at++) this.#handle(at);
+      else this.#handleTogether(together, from, to);
     }
+  }
+
+  #handle(at: number): void {
+    const owner = this.#ownerAt(at);
+    if (owner === undefined) this.stale++;
+    else owner.onReady(this.#events[at * WORDS] as number);
+  }
+
+  /** First the reads of all, then each event with its bytes, then the writes of all. */
+  #handleTogether({ reads, writes }: Together, from: number, to: number): void {
+    const readers = this.#readers;
+    reads.count = 0;
+    for (let at = from; at < to; at++) {
+      const reader = this.#events[at * WORDS] === Ready.Read ? this.#ownerAt(at)?.ahead : undefined;
+      if (reader !== undefined) reads.add(this.#events[at * WORDS + DATA] as number);
+      readers[at - from] = reader;
+    }
+    if (reads.count > 0) reads.make();
+    this.collecting = writes;
+    let [at, place] = [from, 0];
+    try {
+      while (at < to) {
+        const reader = readers[at - from];
+        if (reader === undefined) this.#handle(at++);
+        else if (this.#ownerAt(at++) === undefined) {
+          this.stale++;
+          place++;
+        } else reader.onAhead(reads, place++);
+      }
+    } finally {
+      this.collecting = undefined;
+      writes.flush();
+      // A handler has failed: bytes that were read for the others are not lost.
+      for (; at < to; at++) {
+        const reader = readers[at - from];
+        if (reader !== undefined && this.#ownerAt(at) !== undefined) reader.keepAhead(reads, place);
+        if (reader !== undefined) place++;
+      }
+    }
+  }
+
+  /** Undefined: the number may be another socket's by now. */
+  #ownerAt(at: number): DescriptorOwner | undefined {
+    const descriptor = this.#events[at * WORDS + DATA] as number;
+    return this.#generations[descriptor] === this.#events[at * WORDS + DATA + 1] ? this.#owners[descriptor] : undefined;
   }
 
   #control(operation: number, descriptor: number, events: number, generation: number): number {
