@@ -24,11 +24,19 @@ const STANDARD_EXPORTS = 'core/kernel/standard-exports';
 const THREADS = [WORKER, 'core/kernel/loop-guard-thread.js', 'modules/auth_basic/hash-thread.js', 'modules/telemetry/export-thread.js'];
 /** Path of each module by its name. */
 const MODULES = new Map(Array.from(findInstallation().modules, ([name, file]) => [name, relative(DIST, file)]));
-/** Small processes of root's, and the loader of scripts: they share nothing with the others, whose files are large. */
-const ROOTS = ['core/parent/main', 'core/cli/parent-start', 'core/kernel/code-cache'];
+/** The broker's process, small processes of root's, and the loader of scripts: they share nothing with the others, whose files are large. */
+const APART = [
+  'core/helper/broker-main',
+  'modules/broker/srv_helper_broker_module',
+  'core/parent/main',
+  'core/cli/parent-start',
+  'core/kernel/code-cache',
+];
 /** Chunks whose compiled code is kept. */
 const SCRIPTS = ['worker'];
 const HELPERS = ['broker', 'ctrl'];
+/** Kinds of threads that run scripts. */
+const KINDS = ['main', 'worker', 'helper-ctrl'];
 /** Modules of Node.js that most threads never use, or late. */
 const LAZY = new Set(['node:child_process', 'node:crypto', 'node:dns/promises', 'node:fs/promises', 'node:v8', 'node:zlib']);
 /** As rolldown writes it, before the code is minified. */
@@ -57,7 +65,7 @@ function entries(): readonly string[] {
     ...javascriptIn('core/contract'),
     ...javascriptIn('core/toolkit'),
     ...MODULES.values(),
-  ];
+  ].filter((file) => !APART.includes(file.slice(0, -'.js'.length)));
 }
 
 /** An entry with what all standard modules export: core/kernel/module-file.ts. */
@@ -174,22 +182,21 @@ async function write(folder: string): Promise<void> {
     },
   });
   await build.close();
-  const parent = await rolldown({
-    input: Object.fromEntries(ROOTS.map((entry) => [entry, join(DIST, `${entry}.js`)])),
+  const apart = await rolldown({
+    input: Object.fromEntries(APART.map((entry) => [entry, join(DIST, `${entry}.js`)])),
     platform: 'node',
     plugins: [sourceMaps, builtins],
   });
-  await parent.write({ ...OUTPUT, chunkFileNames: 'core/chunks/root-[name].js', dir: folder });
-  await parent.close();
+  await apart.write({ ...OUTPUT, chunkFileNames: 'core/chunks/apart-[name].js', dir: folder });
+  await apart.close();
   for (const chunk of SCRIPTS) makeScript(folder, `core/chunks/${chunk}.js`);
 }
 
 /** True if each kind of thread has kept its code: core/kernel/code-cache.ts. */
 function isCodeKept(): boolean {
-  const kinds = ['main', 'worker', ...HELPERS.map((kind) => `helper-${kind}`)];
   const cache = join(BUNDLE, 'cache');
   const folders = existsSync(cache) ? readdirSync(cache).filter((name) => name.startsWith('srv-')) : [];
-  return kinds.every((kind) => folders.some((folder) => existsSync(join(cache, folder, kind))));
+  return KINDS.every((kind) => folders.some((folder) => existsSync(join(cache, folder, kind))));
 }
 
 /** Runs a server for a moment: what its threads compile is kept beside the bundle. */

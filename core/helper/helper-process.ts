@@ -1,12 +1,12 @@
 import { dirname } from 'node:path';
 import { configErrorsOf } from '../config/errors.js';
 import { messageWithPlace } from '../config/error-report.js';
-import { readBusEndpoint } from '../api/bus-endpoint.js';
+import { readBusEndpoint, type BusEndpoint } from '../api/bus-endpoint.js';
 import { keepPoolSmall } from '../api/small-pool.js';
 import { CallLimit } from '../kernel/call-limit.js';
 import { LoopGuard } from '../kernel/loop-guard.js';
-import { loadHelperModule } from '../kernel/helper-configurations.js';
-import { findInstallation } from '../kernel/installation.js';
+import { loadHelperModule } from '../kernel/helper-module.js';
+import { findInstallation, type Installation } from '../kernel/installation.js';
 import { moduleCode } from '../kernel/module-code.js';
 import { InstanceInfo } from '../kernel/server-info.js';
 import { ModuleServices } from '../kernel/module-services.js';
@@ -19,9 +19,17 @@ import { HelperHost } from '../contract/helper-host.js';
 import { Log } from '../contract/log.js';
 import { LogFiles } from '../contract/log-files.js';
 import { ServerInfo } from '../contract/server-info.js';
-import { ControlServer } from './control-server.js';
+import type { ControlServer, HelperSurroundings } from './control-server.js';
 import type { HelperStart } from './helper-start.js';
-import type { HelperSurroundings } from './control-server.js';
+
+/** Makes the server that a helper module may start. */
+export type CreateServer = (
+  start: HelperStart,
+  bus: BusEndpoint,
+  log: ErrorLog,
+  files: AppendedLogFiles,
+  around: HelperSurroundings & { readonly installation: Installation },
+) => ControlServer;
 
 /** A helper process: runs the module that its `helper` line names. */
 export class HelperProcess {
@@ -34,6 +42,7 @@ export class HelperProcess {
   constructor(
     private readonly options: HelperStart,
     private readonly around: HelperSurroundings,
+    private readonly createServer: CreateServer | undefined,
   ) {
     this.#log = new ErrorLog(this.#files, `${process.pid}#0`, [{ path: options.errorLog, level: 'error' }]);
   }
@@ -55,7 +64,7 @@ export class HelperProcess {
       const loaded = await loadHelperModule(kind, module, this.options.prefix, this.#installation);
       keepPoolSmall();
       const bus = readBusEndpoint(this.options.bus);
-      this.#host = new ControlServer(this.options, bus, this.#log, this.#files, {
+      this.#host = this.createServer?.(this.options, bus, this.#log, this.#files, {
         ...this.around,
         installation: this.#installation,
       });
@@ -63,7 +72,7 @@ export class HelperProcess {
       services.provide(Log, this.#log);
       services.provide(LogFiles, this.#files);
       services.provide(BusAccess, bus);
-      services.provide(HelperHost, this.#host);
+      if (this.#host !== undefined) services.provide(HelperHost, this.#host);
       const { prefix, conf } = this.options;
       const identity = { role: 'control', worker: -1, installation: this.#installation, prefix, confFolder: dirname(conf) } as const;
       services.provide(ServerInfo, new InstanceInfo(identity, () => undefined));

@@ -13,6 +13,8 @@ export interface HelperStart {
   readonly kind: 'broker' | 'ctrl';
   /** The module as the `helper` line names it. */
   readonly module: string;
+  /** The module comes with srv. */
+  readonly isShipped: boolean;
   /** Absolute path of its configuration. */
   readonly conf: string;
   readonly prefix: string;

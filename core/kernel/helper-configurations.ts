@@ -12,14 +12,12 @@ import { ApiRoutes } from '../contract/api-routes.js';
 import type { Directive, Word } from '../contract/tree.js';
 import { checkConfiguration, checkParsed, type Configuration } from './check-configuration.js';
 import { compileAlone } from './compile-alone.js';
-import { findModules } from './find-module.js';
-import type { Installation } from './installation.js';
 import { Instance } from './instance.js';
 import type { InstanceOptions } from './instance-options.js';
-import { importModule, type LoadedModule } from './module-file.js';
 import type { ModuleSet } from './module-set.js';
 import { ModuleLoadError } from './module-load-error.js';
 import { helperFile } from './helper-file.js';
+import { loadHelperModule } from './helper-module.js';
 import { readConfiguration } from './read-configuration.js';
 
 const OPEN_TO_USERS =
@@ -88,18 +86,6 @@ async function checkHelper(line: DirectiveData, around: Around): Promise<Checked
   ]);
   const errors = found.flatMap((some, at) => some.map((error) => placed(error, line, at === 0 ? module : conf, path)));
   return { ...NOTHING, ...read[0], errors };
-}
-
-/**
- * The module of a `helper` line.
- * @throws ModuleLoadError
- */
-export async function loadHelperModule(kind: string, module: string, prefix: string, installation: Installation): Promise<LoadedModule> {
-  const files = findModules(module, prefix, installation);
-  const loaded = await Promise.all(files.map((file) => importModule({ file, version: 0 }, installation, 'control')));
-  const found = loaded.find(({ declaration }) => declaration.manifest.helper === kind);
-  if (found !== undefined) return found;
-  throw new ModuleLoadError(`module "${loaded[0]?.name}" cannot be the helper "${kind}"`);
 }
 
 /** @throws ConfigErrors */

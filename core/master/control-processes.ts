@@ -2,6 +2,7 @@ import type { Transact } from '../api/action-server.js';
 import type { EventRecord } from '../api/event-record.js';
 import type { HelperStart } from '../helper/helper-start.js';
 import { helperFile } from '../kernel/helper-file.js';
+import { isShippedHelper } from '../kernel/helper-module.js';
 import type { Instance } from '../kernel/instance.js';
 import type { ControlListeners } from '../net/control-listeners.js';
 import { ControlLink } from './control-link.js';
@@ -43,7 +44,10 @@ export class ControlProcesses {
     const bus = lines.length === 0 ? undefined : await this.#link.open(main.data_folder, instance.modules);
     this.#busSocket = bus?.socket;
     this.guard();
-    const wanted = lines.map(({ kind, module, conf }): HelperStart => ({ kind, module, conf, prefix, errorLog, bus: bus?.file ?? '' }));
+    const wanted = lines.map(({ kind, module, conf }): HelperStart => {
+      const isShipped = isShippedHelper(module, prefix, installation);
+      return { kind, module, isShipped, conf, prefix, errorLog, bus: bus?.file ?? '' };
+    });
     this.helpers.follow(wanted, (helper) => takeover?.sockets.takeOf(helper) ?? []);
     takeover?.sockets.closeRestOfHelpers();
     void this.helpers.firstStarts().then(() => this.#releaseRest());

@@ -11,6 +11,7 @@ import type { MasterParent } from './master-parent.js';
 import type { FromHelper, HelperSocket, HelperStart, ToHelper } from '../helper/helper-start.js';
 
 const HELPER_FILE = new URL('../helper/main.js', import.meta.url);
+const BROKER_FILE = new URL('../helper/broker-main.js', import.meta.url);
 /** Numbers of the standard streams and of the channel come first. */
 const FIRST_SOCKET = 4;
 /** Time limit for a helper to send its sockets. */
@@ -97,7 +98,8 @@ export class Helper {
     // The channel is its lifeline: it closes when this process ends, however it ends, and the helper with it.
     const inherited = this.#inherited;
     this.#inherited = [];
-    const child = fork(HELPER_FILE, [this.start.kind], {
+    const { kind, isShipped } = this.start;
+    const child = fork(isShipped && kind === 'broker' ? BROKER_FILE : HELPER_FILE, [kind], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc', ...inherited.map(({ descriptor }) => descriptor)],
       serialization: 'advanced',
       execArgv: [...process.execArgv, LIMIT_BACKTRACKING, '--enable-source-maps'],

@@ -1,7 +1,6 @@
 import { chmodSync, rmSync, statSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
-import { Aedes, type Client } from 'aedes';
-import { writeToStream } from 'mqtt-packet';
+import type { Aedes, Client } from 'aedes';
 import { helperModule, type Lifecycle } from '../../core/contract/manifest.js';
 import { BusAccess } from '../../core/contract/bus-access.js';
 import { Log } from '../../core/contract/log.js';
@@ -28,9 +27,11 @@ export class Broker implements Lifecycle {
   ) {}
 
   async start(): Promise<void> {
+    // Loaded here: the main thread loads this file as well, to check the line of the helper.
+    const [{ Aedes: Program }, { writeToStream }] = await Promise.all([import('aedes'), import('mqtt-packet')]);
     // The cache would be 65,536 buffers, made for the first client: 50 ms and 8 MB.
     writeToStream.cacheNumbers = false;
-    const broker = await Aedes.createBroker({ drainTimeout: 10_000, connectTimeout: 2000, queueLimit: 64 });
+    const broker = await Program.createBroker({ drainTimeout: 10_000, connectTimeout: 2000, queueLimit: 64 });
     this.#broker = broker;
     this.#restrict(broker);
     broker.on('clientError', (client, error) => this.log.write('warn', `broker: client ${client.id}: ${error.message}`));
