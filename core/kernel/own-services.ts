@@ -23,7 +23,7 @@ import { ModuleMetrics } from './module-metrics.js';
 import { ModuleTasks } from './module-tasks.js';
 import { ModuleZones } from './module-zones.js';
 import { OwnZones } from './own-zones.js';
-import type { Services } from './services.js';
+import { wantedServices, type Services, type ServiceToken } from './services.js';
 
 /** Services of one module in one thread. */
 export interface OwnServices {
@@ -41,23 +41,27 @@ interface Surroundings {
   readonly limited: LimitedCall;
 }
 
-/** The services that a module has for itself. A helper has few of them, and the data folder is the main thread's. */
-export function ownServices({ name, isShipped }: LoadedModule, { services, log, limited }: Surroundings): OwnServices {
+/** The services that a module has for itself, if its constructor takes them. A helper has few of them, and the data folder is the main thread's. */
+export function ownServices({ name, isShipped, class: moduleClass }: LoadedModule, { services, log, limited }: Surroundings): OwnServices {
   const tasks = new ModuleTasks(name, log, limited);
   const own = new Map<unknown, object>([[Tasks, tasks]]);
   const belongings: Belonging[] = [];
-  const belong = (token: unknown, service: Belonging): void => {
+  // There are dozens of modules, most of which take one service or none.
+  const wanted = new Set(wantedServices(moduleClass));
+  const belong = <T extends object>(token: unknown, common: ServiceToken<T>, create: (common: T) => Belonging): void => {
+    if (!wanted.has(token) || !services.has(common)) return;
+    const service = create(services.get(common));
     own.set(token, service);
     belongings.push(service);
   };
   // Shipped modules log nginx's texts, which are searched for.
   if (!isShipped) own.set(Log, new ModuleLog(name, log));
-  if (services.has(ZoneMetrics)) belong(Metrics, new ModuleMetrics(name, services.get(ZoneMetrics)));
-  if (services.has(FamilySources)) belong(Families, new ModuleFamilies(services.get(FamilySources)));
-  if (services.has(ConnectionWatch)) belong(ClientConnections, new ModuleConnections(services.get(ConnectionWatch)));
-  if (services.has(ModuleZones)) belong(Zones, new OwnZones(name, services.get(ModuleZones)));
-  if (services.has(KeyValue)) belong(KeyValue, new ModuleKeyValue(name, services.get(KeyValue), log, limited));
-  if (services.has(ChannelHub)) belong(Channels, new ModuleChannels(name, services.get(ChannelHub), log, limited));
-  if (services.has(ModuleStorages)) own.set(Storage, services.get(ModuleStorages).of(name));
+  belong(Metrics, ZoneMetrics, (metrics) => new ModuleMetrics(name, metrics));
+  belong(Families, FamilySources, (sources) => new ModuleFamilies(sources));
+  belong(ClientConnections, ConnectionWatch, (watch) => new ModuleConnections(watch));
+  belong(Zones, ModuleZones, (zones) => new OwnZones(name, zones));
+  belong(KeyValue, KeyValue, (pairs) => new ModuleKeyValue(name, pairs, log, limited));
+  belong(Channels, ChannelHub, (hub) => new ModuleChannels(name, hub, log, limited));
+  if (wanted.has(Storage) && services.has(ModuleStorages)) own.set(Storage, services.get(ModuleStorages).of(name));
   return { own, tasks, belongings };
 }

@@ -42,22 +42,19 @@ export class Services {
    * @throws ManifestError when it does not say which services it takes, or names something else; and what the constructor throws
    */
   construct(moduleClass: ModuleClass, place: string, own: ReadonlyMap<unknown, object> = new Map()): object {
-    for (const [at, token] of wantedServices(moduleClass).entries()) {
-      if (own.has(token)) continue;
-      if (isServiceToken(token)) {
-        if (!this.has(token)) this.provide(token, standIn(token.name, place));
-      } else if (isModuleService(token)) {
-        throw missingService(token.service);
-      } else if (typeof token !== 'function' || !this.has(token as ServiceToken<object>)) {
-        throw new ManifestError(
-          `parameter ${at + 1} of its constructor is not a service`,
-          'services are classes of srv/module, imported without "type"',
-        );
-      }
-    }
-    const container = this.#container.createChildContainer();
-    for (const [token, service] of own) container.registerInstance(token as InjectionToken<object>, service);
-    return container.resolve(moduleClass as unknown as InjectionToken<object>);
+    const given = wantedServices(moduleClass).map((token, at) => own.get(token) ?? this.#service(token, at, place));
+    // A container of its own for each module would take most of the time that its construction takes.
+    return Reflect.construct(moduleClass, given) as object;
+  }
+
+  #service(token: unknown, at: number, place: string): object {
+    if (isServiceToken(token) && !this.has(token)) this.provide(token, standIn(token.name, place));
+    if (isModuleService(token)) throw missingService(token.service);
+    if (typeof token === 'function' && this.has(token as ServiceToken<object>)) return this.get(token as ServiceToken<object>);
+    throw new ManifestError(
+      `parameter ${at + 1} of its constructor is not a service`,
+      'services are classes of srv/module, imported without "type"',
+    );
   }
 }
 
