@@ -3,7 +3,7 @@
  * module is loaded, and V8 compiles a function at its first call. This one keeps the code of a thread that has started: the next one
  * compiles next to nothing.
  */
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { closeSync, fstatSync, mkdirSync, openSync, readSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { cachedDataVersionTag } from 'node:v8';
@@ -25,23 +25,31 @@ export interface BundledScript {
   readonly hash: string;
 }
 
+type SharedContent = Buffer<SharedArrayBuffer>;
+
 interface Shared {
   /** Version and flags of V8. */
   readonly tag: number;
   /** Of workers: the file, which is read and checked once, for all of them. */
   readonly code: SharedArrayBuffer | undefined;
+  /** The text of the script, for workers. */
+  readonly text: SharedArrayBuffer | undefined;
 }
 
 /** Runs a script and calls its result. */
 export function runScript({ path, hash }: BundledScript, given: readonly unknown[]): Readonly<Record<string, unknown>> {
   const kind = threadKind();
   const folder = process.env['NODE_COMPILE_CACHE'];
-  if (isMainThread) share({ path, hash }, folder, kind);
+  const bytes = isMainThread ? contentOf(path) : undefined;
+  if (isMainThread) share({ path, hash }, folder, kind, bytes);
   const shared = getEnvironmentData(SHARED) as Shared | undefined;
   const file = folder === undefined || shared === undefined ? undefined : codeFile(folder, hash, shared.tag, kind);
-  const kept = isMainThread ? (contentOf(file) ?? contentOf(file && shipped(file, path))) : shared?.code && Buffer.from(shared.code);
+  const kept = isMainThread ? keptCode(file, path) : shared?.code && Buffer.from(shared.code);
   addSourceMap(path);
-  const script = new Script(readFileSync(path, 'latin1'), { filename: path, cachedData: kept?.subarray(HEADER_BYTES) });
+  const script = new Script((bytes ?? (shared?.text && Buffer.from(shared.text)) ?? contentOf(path)).latin1Slice(), {
+    filename: path,
+    cachedData: kept?.subarray(HEADER_BYTES),
+  });
   if (file !== undefined && kept === undefined) setTimeout(keepCode, SETTLED_MS, script, file).unref();
   const result = script.runInThisContext() as (...given: readonly unknown[]) => Readonly<Record<string, unknown>>;
   return result(...given);
@@ -54,13 +62,11 @@ function threadKind(): string {
   return entry.endsWith('helper/main.js') ? `helper-${first}` : 'main';
 }
 
-function share({ path, hash }: BundledScript, folder: string | undefined, kind: string): void {
+function share({ path, hash }: BundledScript, folder: string | undefined, kind: string, text: SharedContent | undefined): void {
   const tag = cachedDataVersionTag();
-  const file = folder !== undefined && kind === 'main' ? codeFile(folder, hash, tag, 'worker') : undefined;
-  const kept = contentOf(file) ?? contentOf(file && shipped(file, path));
-  const code = kept && new SharedArrayBuffer(kept.length);
-  if (kept && code) kept.copy(Buffer.from(code));
-  setEnvironmentData(SHARED, { tag, code } satisfies Shared);
+  const hasWorkers = kind === 'main';
+  const file = folder !== undefined && hasWorkers ? codeFile(folder, hash, tag, 'worker') : undefined;
+  setEnvironmentData(SHARED, { tag, code: keptCode(file, path)?.buffer, text: hasWorkers ? text?.buffer : undefined } satisfies Shared);
 }
 
 function codeFile(folder: string, hash: string, tag: number, kind: string): string {
@@ -72,14 +78,32 @@ function shipped(file: string, path: string): string {
   return join(dirname(path), '../../cache', basename(dirname(file)), basename(file));
 }
 
+/** The compiled code of a script. @param file undefined: none is kept */
+function keptCode(file: string | undefined, script: string): SharedContent | undefined {
+  return file === undefined ? undefined : (soundContentOf(file) ?? soundContentOf(shipped(file, script)));
+}
+
 /** Undefined: there is no such file, or it is damaged. */
-function contentOf(file: string | undefined): Buffer | undefined {
-  if (file === undefined) return undefined;
+function soundContentOf(file: string): SharedContent | undefined {
   try {
-    const content = readFileSync(file);
+    const content = contentOf(file);
     return content.length > HEADER_BYTES && content.readUInt32LE() === crc32(content.subarray(HEADER_BYTES)) ? content : undefined;
   } catch {
     return undefined;
+  }
+}
+
+/** Content of a file, read into memory that threads can share. @throws Error of the system */
+function contentOf(path: string): SharedContent {
+  const descriptor = openSync(path, 'r');
+  try {
+    const content = Buffer.from(new SharedArrayBuffer(fstatSync(descriptor).size));
+    let length = 0;
+    for (let read = -1; read !== 0 && length < content.length; length += read)
+      read = readSync(descriptor, content, length, content.length - length, null);
+    return content;
+  } finally {
+    closeSync(descriptor);
   }
 }
 
