@@ -1,5 +1,6 @@
+import { request as requestByHttp, type IncomingHttpHeaders, type IncomingMessage, type RequestOptions } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, errors, type Dispatcher } from 'undici';
 import { EXIT, CommandFailure } from './failure.js';
 import type { ClientSettings } from './settings.js';
 
@@ -10,7 +11,7 @@ const DEFAULT_PREFIX = '/api';
 const REPEAT = 'nothing was changed: repeat the call';
 
 export interface SentRequest {
-  readonly method: Dispatcher.HttpMethod;
+  readonly method: string;
   /** Below the base, with its query; or the whole path of a `Link`. */
   readonly path: string;
   readonly isWhole?: boolean;
@@ -20,14 +21,22 @@ export interface SentRequest {
 
 export interface ReceivedResponse {
   readonly status: number;
-  readonly headers: Dispatcher.ResponseData['headers'];
+  readonly headers: IncomingHttpHeaders;
   readonly body: string;
+}
+
+/** A response whose body is still to be read. */
+export interface UnreadResponse {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: IncomingMessage;
 }
 
 /** Where the API is. */
 interface Target {
-  readonly origin: string;
-  readonly socketPath?: string;
+  readonly isSecure: boolean;
+  /** Host and port, or the path of a unix socket. */
+  readonly address: Pick<RequestOptions, 'host' | 'port' | 'socketPath'>;
   /** User and password. */
   readonly credentials?: string;
   readonly prefix: string;
@@ -57,52 +66,59 @@ export class ApiClient {
   }
 
   async #sendOnce(request: SentRequest): Promise<ReceivedResponse> {
-    const { statusCode, headers, body } = await this.open(request);
+    const { status, headers, body } = await this.open(request);
     try {
-      return { status: statusCode, headers, body: await body.text() };
+      return { status, headers, body: await text(body) };
     } catch (error) {
       throw this.#unreachable(error as Error);
     }
   }
 
   /** The response as soon as its head has arrived. */
-  async open({ method, path, isWhole = false, headers = {}, body }: SentRequest): Promise<Dispatcher.ResponseData> {
+  async open({ method, path, isWhole = false, headers = {}, body }: SentRequest): Promise<UnreadResponse> {
     const { ca, cert, key, token, timeoutMs } = this.settings;
-    const { origin, socketPath, credentials, prefix } = this.#target;
-    const client = new Client(origin, {
-      connect: {
-        ...(socketPath !== undefined && { socketPath }),
-        ...(ca && { ca }),
-        ...(cert && { cert }),
-        ...(key && { key }),
-        timeout: timeoutMs,
-      },
-      headersTimeout: timeoutMs,
-      bodyTimeout: timeoutMs,
-    });
+    const { isSecure, address, credentials, prefix } = this.#target;
     try {
-      return await client.request({
-        method,
-        path: isWhole ? path : prefix + path,
-        reset: true,
-        headers: {
-          'user-agent': 'srvctl',
-          ...(credentials !== undefined && { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` }),
-          ...(token !== undefined && { authorization: `Bearer ${token}` }),
-          ...(body !== undefined && { 'content-type': 'application/json' }),
-          ...headers,
+      const response = await this.#respond(
+        {
+          ...address,
+          ...(isSecure && { ca, cert, key }),
+          method,
+          path: isWhole ? path : prefix + path,
+          agent: false,
+          timeout: timeoutMs,
+          headers: {
+            'user-agent': 'srvctl',
+            ...(credentials !== undefined && { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` }),
+            ...(token !== undefined && { authorization: `Bearer ${token}` }),
+            ...(body !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
+            ...headers,
+          },
         },
-        ...(body !== undefined && { body }),
-      });
+        body,
+      );
+      return { status: response.statusCode ?? 0, headers: response.headers, body: response };
     } catch (error) {
       throw this.#unreachable(error as Error);
     }
   }
 
+  async #respond(options: RequestOptions, body: string | undefined): Promise<IncomingMessage> {
+    // TLS is loaded where it is used: most commands go to the same machine.
+    const send = this.#target.isSecure ? (await import('node:https')).request : requestByHttp;
+    return new Promise((resolve, reject) => {
+      let opened: IncomingMessage | undefined;
+      const request = send(options, (response) => resolve((opened = response)));
+      request.on('error', reject);
+      // While it connects, before the response and between two parts of it.
+      request.once('timeout', () => (opened ?? request).destroy(new Error(`no response within ${this.settings.timeoutMs / 1000} s`)));
+      // As bytes: Node.js writes the head in the encoding of a body that is a text.
+      request.end(body === undefined ? undefined : Buffer.from(body));
+    });
+  }
+
   #unreachable(error: Error): CommandFailure {
-    const reason = isTimeout(error)
-      ? `no response within ${this.settings.timeoutMs / 1000} s`
-      : error.message || (error as NodeJS.ErrnoException).code;
+    const reason = error.message || (error as NodeJS.ErrnoException).code;
     return new CommandFailure(EXIT.unavailable, `cannot reach the API at ${shown(this.settings.server)}: ${reason}`, [
       'check that srv runs with a control plane, and --server or SRVCTL_SERVER',
     ]);
@@ -114,23 +130,18 @@ function shown(server: string): string {
   return server.replace(/\/\/[^@/]*@/, '//');
 }
 
-function isTimeout(error: Error): boolean {
-  return (
-    error instanceof errors.ConnectTimeoutError || error instanceof errors.HeadersTimeoutError || error instanceof errors.BodyTimeoutError
-  );
-}
-
 /** `unix:/path`, `unix:/path:/prefix`, or a URL; a URL without a path means that of the shipped configuration. */
 function parseServer(server: string): Target {
   const [, socketPath, prefix] = /^unix:(\/[^:]+)(?::(\/.*))?$/.exec(server) ?? [];
-  if (socketPath !== undefined) return { origin: 'http://localhost', socketPath, prefix: trimmed(prefix ?? '') };
+  if (socketPath !== undefined) return { isSecure: false, address: { host: 'localhost', socketPath }, prefix: trimmed(prefix ?? '') };
   const url = URL.canParse(server) ? new URL(server) : undefined;
   if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
     throw new CommandFailure(EXIT.usage, `invalid server "${server}"`, ['it must be http://host:port/api, https://… or unix:/path']);
   }
-  const { origin, username, password, pathname } = url;
+  const { protocol, hostname, port, username, password, pathname } = url;
   return {
-    origin,
+    isSecure: protocol === 'https:',
+    address: { host: hostname.replace(/^\[(.*)\]$/, '$1'), ...(port !== '' && { port }) },
     ...(username !== '' && { credentials: `${decodeURIComponent(username)}:${decodeURIComponent(password)}` }),
     prefix: trimmed(pathname),
   };

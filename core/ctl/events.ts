@@ -1,6 +1,6 @@
+import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Dispatcher } from 'undici';
-import type { ApiClient, SentRequest } from './api-client.js';
+import type { ApiClient, UnreadResponse, SentRequest } from './api-client.js';
 import { EXIT, CommandFailure, responseFailure } from './failure.js';
 import { printable, valueText, type Row } from './table.js';
 
@@ -45,11 +45,11 @@ interface State {
   connected: boolean;
 }
 
-async function connected(client: ApiClient, request: SentRequest, state: State): Promise<Dispatcher.ResponseData | undefined> {
+async function connected(client: ApiClient, request: SentRequest, state: State): Promise<UnreadResponse | undefined> {
   const headers = { accept: 'text/event-stream', ...(state.lastId !== undefined && { 'last-event-id': state.lastId }) };
   try {
     const response = await client.open({ ...request, headers });
-    if (response.statusCode !== 200) throw responseFailure(response.statusCode, await response.body.text());
+    if (response.status !== 200) throw responseFailure(response.status, await text(response.body));
     state.connected = true;
     return response;
   } catch (error) {
@@ -58,7 +58,7 @@ async function connected(client: ApiClient, request: SentRequest, state: State):
   }
 }
 
-async function readEvents({ body }: Dispatcher.ResponseData, following: Following, state: State): Promise<void> {
+async function readEvents({ body }: UnreadResponse, following: Following, state: State): Promise<void> {
   const reader = new EventReader((field, value) => {
     if (field === 'id') state.lastId = value;
     else if (field === 'retry' && /^\d+$/.test(value)) state.retryMs = Number(value);

@@ -88,7 +88,7 @@ async function call(command: Command, args: ParsedArguments, surroundings: Comma
   const response = await client.send(request);
   if (response.status >= 300) throw responseFailure(response.status, response.body);
   if (args.flag('etag')) {
-    print([String(response.headers['etag'] ?? '')]);
+    print([response.headers['etag'] ?? '']);
     return EXIT.done;
   }
   const body = args.optional('limit') === undefined ? await wholeBody(client, response) : bodyOf(response);

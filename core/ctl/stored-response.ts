@@ -1,4 +1,5 @@
 import { open, rm } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
 import type { ApiClient, SentRequest } from './api-client.js';
 import { CommandFailure, EXIT, responseFailure } from './failure.js';
 
@@ -12,8 +13,8 @@ export async function storeResponse(client: ApiClient, request: SentRequest, pat
   });
   let isWhole = false;
   try {
-    const { statusCode, body } = await client.open(request);
-    if (statusCode >= 300) throw responseFailure(statusCode, await body.text());
+    const { status, body } = await client.open(request);
+    if (status >= 300) throw responseFailure(status, await text(body));
     let bytes = 0;
     for await (const piece of body as AsyncIterable<Buffer>) {
       await file.writeFile(piece);

@@ -22,7 +22,7 @@ function nextPage({ headers }: ReceivedResponse): string | undefined {
 /** JSON is parsed. @throws CommandFailure */
 export function bodyOf({ body, headers }: ReceivedResponse): unknown {
   if (body === '') return undefined;
-  if (!/\bjson\b/.test(String(headers['content-type'] ?? ''))) return body;
+  if (!/\bjson\b/.test(headers['content-type'] ?? '')) return body;
   try {
     return JSON.parse(body) as unknown;
   } catch {
