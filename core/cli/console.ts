@@ -20,6 +20,7 @@ export class Console {
   /**
    * @param folders where the missing folders of the error log are made: a start works in an empty prefix
    * @param write takes the text for the standard error stream
+   * @param print takes the text for the standard output stream
    */
   constructor(
     errorLog: string,
@@ -27,6 +28,7 @@ export class Console {
     private readonly quiet: boolean,
     private write: (text: string) => void,
     readonly files = new AppendedLogFiles(),
+    readonly print = (text: string): void => void process.stdout.write(text),
   ) {
     const failure = openDefault(this.files, errorLog, folders);
     this.errorLog = failure === undefined ? errorLog : 'stderr';

@@ -44,7 +44,7 @@ export async function testConfiguration(command: ServerCommand, callMs?: number)
   if (!configuration) return 1;
   console.note(`the configuration file ${paths.conf} syntax is ok`);
   console.note(`configuration file ${paths.conf} test is successful`);
-  if (options.dump) dump(configuration);
+  if (options.dump) dump(configuration, console.print);
   return 0;
 }
 
@@ -130,12 +130,10 @@ async function withJournal({ tree, modules }: Configuration, ids: IdSource): Pro
 }
 
 /** Every file as it is, but without private keys, so that the whole can be shown to others; then, if that is not all, the current configuration with it. */
-function dump({ files, tree, effective }: TestedConfiguration): void {
-  for (const file of files) process.stdout.write(`# configuration file ${file}:\n${shownText(readFileSync(file, 'utf8'))}\n`);
+function dump({ files, tree, effective }: TestedConfiguration, print: (text: string) => void): void {
+  for (const file of files) print(`# configuration file ${file}:\n${shownText(readFileSync(file, 'utf8'))}\n`);
   if (exactTree(effective.tree.root) === exactTree(tree.root)) return;
-  process.stdout.write(`# effective configuration, with the changes made by API:\n${shownTree(effective.tree.root)}\n`);
+  print(`# effective configuration, with the changes made by API:\n${shownTree(effective.tree.root)}\n`);
   if (effective.drift.length === 0) return;
-  process.stdout.write(
-    `# difference between the files and the effective configuration:\n${effective.drift.map((line) => `# ${line}\n`).join('')}`,
-  );
+  print(`# difference between the files and the effective configuration:\n${effective.drift.map((line) => `# ${line}\n`).join('')}`);
 }

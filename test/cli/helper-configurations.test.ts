@@ -34,7 +34,7 @@ test('-t and a start look at the configurations of the helpers too, and tell eve
 });
 
 test('what has no place of its own is reported at the helper line', async (t) => {
-  const missing = await runSrv(t, ['-t'], MAIN);
+  const missing = await check(t, MAIN);
   t.is(missing.code, 1);
   for (const [name, line] of [
     ['broker', 2],
@@ -44,7 +44,7 @@ test('what has no place of its own is reported at the helper line', async (t) =>
       missing.stderr,
       new RegExp(`open\\(\\) ".*/conf/${name}.conf" failed \\(2: No such file or directory\\) in .*/srv.conf:${line}\n`),
     );
-  const empty = await runSrv(t, ['-t'], MAIN, { files: files('') });
+  const empty = await check(t, MAIN, files(''));
   t.is(empty.code, 1);
   t.regex(empty.stderr, /no "events" section in configuration ".*\/ctrl\.conf" in .*\/srv\.conf:3\n/);
 });

@@ -14,13 +14,13 @@ test('-t of a good configuration says so in the words of nginx', async (t) => {
 });
 
 test('-q keeps quiet about success', async (t) => {
-  const { code, stderr } = await runSrv(t, ['-t', '-q'], 'events {}\n');
+  const { code, stderr } = await check(t, 'events {}\n', {}, { args: ['-q'] });
   t.is(code, 0);
   t.is(stderr, '');
 });
 
 test('-t of a bad configuration tells every error and fails', async (t) => {
-  const { code, stderr, prefix } = await runSrv(t, ['-tq'], 'foo on;\nworker_processes many;\nevents { bar; }\n');
+  const { code, stderr, prefix } = await check(t, 'foo on;\nworker_processes many;\nevents { bar; }\n', {}, { args: ['-q'] });
   t.is(code, 1);
   t.regex(stderr, /^srv: \[emerg\] unknown directive "foo" in .*\/conf\/srv\.conf:1\n/);
   t.regex(stderr, /^srv: \[emerg\] "worker_processes" directive invalid value in .*\/conf\/srv\.conf:2$/m);
@@ -34,7 +34,7 @@ test('an error is shown where it was made', async (t) => {
 });
 
 test('what is wrong is in the error log too', async (t) => {
-  const { prefix } = await runSrv(t, ['-t', '-e', 'other.log'], 'foo;\nevents {}\n');
+  const { prefix } = await check(t, 'foo;\nevents {}\n', {}, { args: ['-e', 'other.log'] });
   t.regex(
     readFileSync(`${prefix}/other.log`, 'utf8'),
     /^\d{4}\/\d\d\/\d\d \d\d:\d\d:\d\d \[emerg\] \d+#0: unknown directive "foo" in .*srv\.conf:1\n$/,
@@ -42,7 +42,7 @@ test('what is wrong is in the error log too', async (t) => {
 });
 
 test('a missing configuration file is named', async (t) => {
-  const { code, stderr, prefix } = await runSrv(t, ['-t']);
+  const { code, stderr, prefix } = await check(t, undefined);
   t.is(code, 1);
   t.true(stderr.startsWith(`srv: [emerg] open() "${prefix}/conf/srv.conf" failed (2: No such file or directory)\n`), stderr);
   t.true(stderr.endsWith(`srv: configuration file ${prefix}/conf/srv.conf test failed\n`));
@@ -50,13 +50,13 @@ test('a missing configuration file is named', async (t) => {
 
 test('-c and -p: the file is under the prefix, includes are beside the file', async (t) => {
   const files = { 'etc/main.conf': 'include parts/*.conf;\n', 'etc/parts/a.conf': 'events { worker_connections 8; }\n' };
-  const { code, stderr, prefix } = await runSrv(t, ['-t', '-c', 'etc/main.conf'], undefined, { files });
+  const { code, stderr, prefix } = await check(t, undefined, files, { args: ['-c', 'etc/main.conf'] });
   t.is(code, 0);
   t.true(stderr.includes(`${prefix}/etc/main.conf`));
 });
 
 test('-g brings directives of the main level', async (t) => {
-  t.is((await runSrv(t, ['-tq', '-g', 'worker_processes 2; pid x.pid;'], 'events {}\n')).code, 0);
+  t.is((await check(t, 'events {}\n', {}, { args: ['-q', '-g', 'worker_processes 2; pid x.pid;'] })).code, 0);
 });
 
 for (const [globals, message] of [
@@ -127,7 +127,7 @@ test('a name that is nearly one of nginx is not taken for another one', async (t
 });
 
 test('a directive of -g that the file repeats is a duplicate', async (t) => {
-  const { code, stderr } = await runSrv(t, ['-t', '-g', 'pid a.pid;'], 'pid b.pid;\nevents {}\n');
+  const { code, stderr } = await check(t, 'pid b.pid;\nevents {}\n', {}, { args: ['-g', 'pid a.pid;'] });
   t.is(code, 1);
   t.regex(stderr, /"pid" directive is duplicate in .*srv\.conf:1/);
 });
@@ -164,7 +164,7 @@ helper broker modules/srv_helper_broker_module.so conf/broker.conf;
 helper ctrl modules/srv_helper_ctrl_module.so conf/ctrl.conf;
 `;
   const files = { 'conf/shared.conf': 'events {}\n', 'conf/broker.conf': '# the bus\n', 'conf/ctrl.conf': 'include shared.conf;\n' };
-  const { code, stdout, stderr, prefix } = await runSrv(t, ['-T'], conf, { files });
+  const { code, stdout, stderr, prefix } = await check(t, conf, files, { args: ['-T'] });
   t.is(code, 0, stderr);
   const names = ['srv.conf', 'shared.conf', 'broker.conf', 'ctrl.conf'] as const;
   const texts = { ...files, 'conf/srv.conf': conf };
@@ -178,7 +178,7 @@ test('-t of a configuration that does not exist leaves nothing behind', async (t
 });
 
 test('-T of a bad configuration prints no files', async (t) => {
-  const { code, stdout } = await runSrv(t, ['-T'], 'foo;\n');
+  const { code, stdout } = await check(t, 'foo;\n', {}, { args: ['-T'] });
   t.is(code, 1);
   t.is(stdout, '');
 });

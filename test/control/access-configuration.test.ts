@@ -326,7 +326,7 @@ test('the configurations of docs/access.md work', async (t) => {
     .replace('8443', '%%PORT_a%%')
     .replace('8081', '%%PORT_b%%');
   const files = { 'conf/broker.conf': '', 'conf/ctrl.conf': `events {}\n${http}`, 'conf/c.pem': cert, 'conf/c.key': key, 'logs/x': '' };
-  const { stderr } = await runSrv(t, ['-t'], MAIN, { prefix, files });
+  const { stderr } = await check(t, MAIN, files, { prefix });
   t.regex(stderr, /test is successful/);
   t.notRegex(stderr, /\[warn\]/);
 });

@@ -1,7 +1,6 @@
 import { rmSync } from 'node:fs';
 import test, { type ExecutionContext } from 'ava';
 import { check } from '../harness/check.js';
-import { runSrv } from '../harness/srv.js';
 import { writeInto } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
 import { errorOf } from './api-client.js';
@@ -10,7 +9,7 @@ import { stateLines } from './state-lines.js';
 
 /** What `-T` prints of the difference between the file and the current configuration in an upstream. */
 async function driftOf(t: ExecutionContext, { srv }: Node, upstream: string): Promise<string[]> {
-  const { stdout } = await runSrv(t, ['-T'], undefined, { prefix: srv.prefix });
+  const { stdout } = await check(t, undefined, {}, { args: ['-T'], prefix: srv.prefix });
   const lines = stdout.split('\n').filter((line) => line !== '');
   const start = lines.indexOf(`# http / upstream ${upstream}`);
   if (start < 0) return [];
@@ -127,7 +126,7 @@ test('a state file that went missing is reported at a reload, a test and a start
   await node.srv.waitForLog(/reconfigured/);
   t.is(node.srv.log().match(missing)?.length, 1);
   t.deepEqual(await node.list(), []);
-  const { stderr } = await runSrv(t, ['-t'], undefined, { prefix: node.srv.prefix });
+  const { stderr } = await check(t, undefined, {}, { prefix: node.srv.prefix });
   t.is(stderr.match(/is missing/g)?.length, 1);
   await node.srv.stop();
   writeInto(node.srv.prefix, 'logs/error.log', '');
@@ -148,7 +147,7 @@ test.serial('changes in an upstream that has no zone any more stay, and the log 
   t.is(errorOf(await node.upstreams('GET', '/zoneless/servers/0')).code, 'UpstreamStatic');
   await edit(node, { zoneless: 'upstream zoneless { server 127.0.0.1:1 weight=5; }' });
   t.deepEqual(await driftOf(t, node, 'zoneless'), []);
-  t.notRegex((await runSrv(t, ['-t'], undefined, { prefix: node.srv.prefix })).stderr, /no zone any more/);
+  t.notRegex((await check(t, undefined, {}, { prefix: node.srv.prefix })).stderr, /no zone any more/);
 });
 
 test.serial('a member stays who it is when the file names its address in another form', async (t) => {

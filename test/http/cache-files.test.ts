@@ -2,8 +2,9 @@
 import { readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
+import { check } from '../harness/check.js';
 import { get } from '../harness/client.js';
-import { runSrv, startSrv, type Srv } from '../harness/srv.js';
+import { startSrv, type Srv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 import { cacheMember } from './cache-member.js';
 
@@ -114,7 +115,7 @@ for (const [what, line, error] of [
   ['no key for FastCGI', 'fastcgi_cache one;', /no "fastcgi_cache_key" for "fastcgi_cache"/],
 ] as const) {
   test(`rejected: ${what}`, async (t) => {
-    const { stderr, code } = await runSrv(t, ['-t'], conf(1).replace('upstream members', `${line} upstream members`));
+    const { stderr, code } = await check(t, conf(1).replace('upstream members', `${line} upstream members`));
     t.is(code, 1);
     t.regex(stderr, error);
   });

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import test from 'ava';
 import { check } from '../harness/check.js';
 import { plugin, type PluginSource } from '../harness/plugins.js';
-import { runSrv } from '../harness/srv.js';
 
 const IS_REFUSED: readonly (readonly [what: string, source: PluginSource, reason: string, hint: string])[] = [
   [
@@ -57,7 +56,7 @@ test('the log has the stack of what a module throws while it is loaded', async (
     'modules/first.mjs': `throw new Error('no licence');`,
     'modules/second.mjs': plugin('second', { body: `constructor() { throw new Error('no key'); }` }),
   };
-  const { prefix } = await runSrv(t, ['-t'], 'load_module modules/first.mjs; load_module modules/second.mjs; events {}', { files });
+  const { prefix } = await check(t, 'load_module modules/first.mjs; load_module modules/second.mjs; events {}', files);
   const log = readFileSync(join(prefix, 'logs/error.log'), 'utf8');
   t.regex(log, /\[crit\] .*first\.mjs": no licence at \S+: Error: no licence.* at .*first\.mjs:1/);
   t.regex(log, /\[crit\] .*second\.mjs": its constructor failed: no key: Error: no key.* at new Plugin .*second\.mjs:/);
