@@ -6,14 +6,15 @@ import { connect as connectTls } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import type { ExportSettings } from './export-messages.js';
 
-/** Bytes of a response that are read: a longer one counts as malformed. */
-const LONGEST_RESPONSE = 65_536;
+/** Bytes of a response that are read: a longer one is malformed. */
+export const LONGEST_RESPONSE = 65_536;
 
 /** Response of a collector. */
 export interface OtlpResponse {
   readonly status: number;
   readonly type: string;
-  readonly body: Buffer;
+  /** Undefined: longer than it may be. */
+  readonly body: Buffer | undefined;
   readonly retryAfter: string | undefined;
 }
 
@@ -93,13 +94,13 @@ function headOf({ statusCode = 0, headers }: IncomingMessage): Omit<OtlpResponse
   return { status: statusCode, type: headers['content-type'] ?? '', retryAfter: headers['retry-after'] };
 }
 
-async function bodyOf(response: IncomingMessage): Promise<Buffer> {
+async function bodyOf(response: IncomingMessage): Promise<Buffer | undefined> {
   const pieces: Buffer[] = [];
   let length = 0;
   for await (const piece of response as AsyncIterable<Buffer>) {
     length += piece.length;
     // Leaving the loop closes the connection.
-    if (length > LONGEST_RESPONSE) throw new Error(`the response has more than ${LONGEST_RESPONSE} bytes`);
+    if (length > LONGEST_RESPONSE) return undefined;
     pieces.push(piece);
   }
   return Buffer.concat(pieces);

@@ -11,22 +11,19 @@ const LONGEST_ASKED = 300_000;
 
 export const isRetryable = (status: number): boolean => RETRYABLE.has(status);
 
-/**
- * Milliseconds before the next call.
- * @param calls of the same batch so far
- * @param retryAfter the field of the response: seconds or a date
- */
-export function pauseBefore(calls: number, retryAfter: string | undefined, now: number): number {
-  const asked = askedPause(retryAfter, now);
-  if (asked !== undefined) return Math.min(asked, LONGEST_ASKED);
+/** Milliseconds before the next call. @param calls of the same batch so far */
+export function pauseBefore(calls: number): number {
   const pause = Math.min(LONGEST, FIRST * GROWTH ** (calls - 1));
   // Nodes that lost a collector together do not come back together.
   return pause * (0.8 + Math.random() * 0.4);
 }
 
-function askedPause(retryAfter: string | undefined, now: number): number | undefined {
+/**
+ * Pause that the collector asks for, milliseconds: one that asks for none is not called in a loop. Undefined: it does not say.
+ * @param retryAfter the field of the response: seconds or a date
+ */
+export function askedPause(retryAfter: string | undefined, now: number): number | undefined {
   if (retryAfter === undefined) return undefined;
-  if (/^\d{1,9}$/.test(retryAfter)) return Number(retryAfter) * 1000;
-  const date = Date.parse(retryAfter);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+  const asked = /^\d{1,9}$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - now;
+  return Number.isNaN(asked) ? undefined : Math.min(Math.max(asked, FIRST), LONGEST_ASKED);
 }

@@ -1,9 +1,9 @@
 import type { DropReason, ExportSettings, SignalResult } from './export-messages.js';
-import { OtlpCalls, type AssertAllowed, type OtlpResponse } from './otlp-call.js';
-import { isRetryable, pauseBefore } from './retry.js';
+import { LONGEST_RESPONSE, OtlpCalls, type AssertAllowed, type OtlpResponse } from './otlp-call.js';
+import { askedPause, isRetryable, pauseBefore } from './retry.js';
 import type { SignalCodec } from './signal-codecs.js';
 
-/** A batch is given up after this many calls, or milliseconds. */
+/** A batch is given up after this many calls, or milliseconds where the collector does not say when to call again. */
 const MOST_CALLS = 6;
 const PATIENCE = 60_000;
 
@@ -128,8 +128,9 @@ export class SignalExporter<R> {
 
   /** Records that the collector has not accepted, by the body of its response. */
   #rejected({ body, type }: OtlpResponse): number {
-    if (body.length === 0) return 0;
+    if (body?.length === 0) return 0;
     try {
+      if (body === undefined) throw new Error(`it has more than ${LONGEST_RESPONSE} bytes`);
       if (!/^application\/x-protobuf\b/i.test(type)) throw new Error(`its type is "${type}"`);
       const { rejected, message } = this.codec.partialSuccess(body);
       if (rejected > 0 || message !== '')
@@ -143,10 +144,11 @@ export class SignalExporter<R> {
 
   #failed(batch: Batch<R>, text: string, retryAfter: string | undefined): void {
     const now = Date.now();
-    this.tell({ kind: 'failure', text });
-    const pause = pauseBefore(batch.calls, retryAfter, now);
+    const asked = askedPause(retryAfter, now);
+    this.tell({ kind: 'failure', text: asked === undefined ? text : `${text}, no call for ${Math.ceil(asked / 1000)} s` });
+    const pause = asked ?? pauseBefore(batch.calls);
     this.#pausedUntil = now + pause;
-    if (batch.calls < MOST_CALLS && now + pause - batch.since <= PATIENCE) return;
+    if (batch.calls < MOST_CALLS && (asked !== undefined || now + pause - batch.since <= PATIENCE)) return;
     this.#batch = undefined;
     this.#drop('failed', batch.records.length);
   }

@@ -17,7 +17,8 @@ const SETTINGS: Omit<ExportSettings, 'endpoint'> = {
   certificates: undefined,
   gzip: false,
   interval: 20,
-  timeout: 2000,
+  // A collector of a busy machine is not one that hangs.
+  timeout: 20_000,
   batchSize: 3,
   limit: 12,
   resource: { 'service.name': 'test' },
@@ -29,6 +30,13 @@ const status =
   (code: number, fields: Readonly<Record<string, string>> = {}): CollectorReply =>
   (response) =>
     void response.writeHead(code, fields).end();
+
+const inTwoSeconds: CollectorReply = (response) =>
+  void response.writeHead(503, { 'Retry-After': new Date(Date.now() + 2000).toUTCString() }).end();
+const cutOff: CollectorReply = (response) => {
+  response.writeHead(200, { ...PROTOBUF, 'Content-Length': 100 });
+  response.write('half', () => response.socket?.destroy());
+};
 
 function spans(count: number): readonly SpanRecord[] {
   return Array.from({ length: count }, (_, at): SpanRecord => {
@@ -86,8 +94,12 @@ function replyOnce(collector: Collector, reply: CollectorReply): readonly number
 
 for (const [name, reply, least] of [
   ['429 with Retry-After', status(429, { 'Retry-After': '1' }), 950],
+  ['503 with Retry-After as a date', inTwoSeconds, 950],
+  ['429 with a Retry-After of no time', status(429, { 'Retry-After': '0' }), 950],
   ['503', status(503), 750],
   ['a connection that is closed', ((response) => void response.socket?.destroy()) as CollectorReply, 750],
+  ['a response that is cut off', cutOff, 750],
+  ['bytes in place of a response', ((response) => void response.socket?.end('no HTTP\r\n\r\n')) as CollectorReply, 750],
 ] as const) {
   test(`after ${name} the same batch is sent once more, later`, async (t) => {
     const collector = await startCollector(t);
@@ -101,6 +113,22 @@ for (const [name, reply, least] of [
     t.is(tested.failures.length, 1);
   });
 }
+
+test('a collector that asks for a long pause gets it, and the batch waits as long', async (t) => {
+  const collector = await startCollector(t);
+  const tested = new Tested(t, collector.port);
+  replyOnce(collector, status(429, { 'Retry-After': '120' }));
+  tested.exporter.add(spans(2));
+  await waitFor('a failure', () => tested.failures.length > 0);
+  t.deepEqual(tested.failures, ['the collector responded with 429, no call for 120 s']);
+  tested.exporter.add(spans(5));
+  t.deepEqual([tested.waiting, tested.dropped.failed], [7, 0]);
+  // A full batch is sent at once otherwise.
+  await new Promise((done) => setTimeout(done, 300));
+  t.is(collector.requests.length, 1);
+  await tested.exporter.finish();
+  t.deepEqual([collector.requests.length, tested.dropped.failed], [1, 7]);
+});
 
 test('other statuses are final: the batch is dropped, and the next one is sent', async (t) => {
   const collector = await startCollector(t);
@@ -186,7 +214,9 @@ test('a collector that hangs, or sends without end, costs its time limit', async
   };
   flooded.exporter.add(spans(1));
   await waitFor('a failure', () => flooded.failures.length > 0);
-  t.regex(flooded.failures[0] ?? '', /more than 65536 bytes/);
+  t.regex(flooded.failures[0] ?? '', /malformed: it has more than 65536 bytes/);
+  await flooded.done(1);
+  t.deepEqual([flooded.exported, flooded.waiting], [1, 0], 'the status says that it has the spans: they are not sent again');
   collector.reply = undefined;
 });
 
