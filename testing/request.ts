@@ -16,6 +16,7 @@ import {
   DONE,
   type HttpRequest,
   type OpenSubrequest,
+  type RequestObserver,
   type ResponseHeaders,
   type Result,
   type Scope,
@@ -120,6 +121,8 @@ export class FakeRequest implements HttpRequest {
   entered: Directive | undefined;
   /** Target of {@link redirect} or {@link redirectNamed}: `/path?args`, `@name`. */
   redirected: string | undefined;
+  /** Arguments of {@link observe}. */
+  readonly observers: RequestObserver[] = [];
   /** Milliseconds of the last {@link delay}. */
   delayed: number | undefined;
   readonly #aborting = new AbortController();
@@ -255,6 +258,10 @@ export class FakeRequest implements HttpRequest {
 
   atEnd(step: (request: HttpRequest) => void): void {
     this.#endSteps.push(step);
+  }
+
+  observe(observer: RequestObserver): void {
+    this.observers.push(observer);
   }
 
   /** Ends it: runs what {@link atEnd} was given. */

@@ -83,6 +83,19 @@ export interface HttpHandlers extends Partial<Record<Phase, Handler>> {
 }
 
 /**
+ * Looks at single requests, which a handler has chosen ({@link HttpRequest.observe}), whichever locations they come to: for traces. A request without an
+ * observer pays nothing for it. Exceptions are logged, and do not affect the request.
+ */
+export interface RequestObserver {
+  /** The handlers before the content have run; once more after an internal redirect. */
+  readonly content?: (request: HttpRequest) => void;
+  /** Looks at attempts at members, as the handler `memberAttempt` of a location. */
+  readonly memberAttempt?: AttemptHandler;
+  /** The head of its response is complete, and is about to be sent. */
+  readonly head?: (request: HttpRequest) => void;
+}
+
+/**
  * Changes the body of one response: made by a header filter for this response, ended or destroyed with it. One that neither goes on within
  * `handler_timeout` while the response waits for it (after {@link end}, or after `out.pause()`) costs it a 500, or cuts it off.
  */
@@ -405,6 +418,8 @@ export interface HttpRequest {
   delay(ms: number): Result;
   /** Calls `step` once when the request is over, whatever became of it, at once if it is over already: to release what it holds. */
   atEnd(step: (request: HttpRequest) => void): void;
+  /** Calls an observer from now on, beside other ones. For handlers before `content`. */
+  observe(observer: RequestObserver): void;
   /** Gives a variable that the configuration defines (`set`, a named group) its value for this request; `args` changes the arguments. */
   assign(variable: string, value: string): void;
   /** Changes path and arguments; the location stays until {@link relocate}. Nothing of the client's target is passed on any more. */

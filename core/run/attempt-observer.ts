@@ -5,8 +5,6 @@ export class AttemptObserver<R> {
   constructor(
     private readonly subject: R,
     private readonly handlers: readonly AttemptHandler<R>[],
-    /** Look at the end of attempts alone. */
-    private readonly endHandlers: readonly ((subject: R, attempt: MemberAttempt) => void)[],
     /** Logs what a handler has thrown. */
     private readonly failed: (subject: R, error: unknown, handler: unknown) => void,
   ) {}
@@ -15,17 +13,6 @@ export class AttemptObserver<R> {
     for (const handler of this.handlers) {
       try {
         handler(this.subject, attempt, event);
-      } catch (error) {
-        this.failed(this.subject, error, handler);
-      }
-    }
-    if (event === 'end') this.#end(attempt);
-  }
-
-  #end(attempt: MemberAttempt): void {
-    for (const handler of this.endHandlers) {
-      try {
-        handler(this.subject, attempt);
       } catch (error) {
         this.failed(this.subject, error, handler);
       }

@@ -49,8 +49,8 @@ const ignore: TakeSpan = () => undefined;
   plane: 'data',
   directives,
   variables,
-  // The decision comes first, and the content of a request begins after all that comes before it.
-  phases: { post_read: 1, rewrite: 1, precontent: 1000 },
+  // The decision comes first.
+  phases: { post_read: 1, rewrite: 1 },
 })
 export class Telemetry implements HttpModule {
   readonly #counters: Readonly<Record<Signal, SignalCounters>>;

@@ -1,4 +1,4 @@
-import type { HttpHandlers, HttpRequest } from '../../core/contract/http.js';
+import type { HttpHandlers, HttpRequest, RequestObserver } from '../../core/contract/http.js';
 import { DECLINED } from '../../core/contract/http.js';
 import { RequestTrace } from './request-trace.js';
 import { extract, isValidBaggage, validState, type RemoteContext } from './trace-context.js';
@@ -12,6 +12,22 @@ export const traceOf = (request: HttpRequest): RequestTrace | undefined => reque
 
 const ends = (request: HttpRequest): void => traceOf(request)?.ends(request);
 
+/** One for all requests that have a trace; others pay for none of it. */
+const observer: RequestObserver = {
+  content: (request) => traceOf(request)?.contentBegins(),
+  head: (request) => traceOf(request)?.found(),
+  memberAttempt: (request, attempt, event) => {
+    if (event === 'begin') traceOf(request)?.attemptBegins(request, attempt);
+    else if (event === 'end') traceOf(request)?.attemptEnds(request, attempt);
+  },
+};
+
+function record(request: HttpRequest, trace: RequestTrace): void {
+  request.set(TRACE, trace);
+  request.observe(observer);
+  request.atEnd(ends);
+}
+
 /** The context of the client, if that is used. */
 function remoteOf(request: HttpRequest, { extracts, forms }: TraceSettings): RemoteContext | undefined {
   return extracts ? extract(forms, (name) => request.header(name)) : undefined;
@@ -22,8 +38,7 @@ function begin(request: HttpRequest, settings: TraceSettings, take: TakeSpan): v
   const remote = remoteOf(request, settings);
   const isSampled = remote?.isSampled ?? draw(settings);
   if (!isSampled && settings.keep.length === 0) return;
-  request.set(TRACE, new RequestTrace(settings, remote, stateOf(request, remote), isSampled, take));
-  request.atEnd(ends);
+  record(request, new RequestTrace(settings, remote, stateOf(request, remote), isSampled, take));
   guardBaggage(request, settings);
 }
 
@@ -49,11 +64,6 @@ export function serverHandlers(settings: TraceSettings, take: TakeSpan): HttpHan
   };
 }
 
-function contentBegins(request: HttpRequest): number {
-  traceOf(request)?.contentBegins();
-  return DECLINED;
-}
-
 /** @param decides other settings apply than in the server */
 export function locationHandlers(settings: TraceSettings, decides: boolean, take: TakeSpan): HttpHandlers {
   const enter = (request: HttpRequest): number => {
@@ -65,16 +75,7 @@ export function locationHandlers(settings: TraceSettings, decides: boolean, take
     else if (decides) begin(request, settings, take);
     return DECLINED;
   };
-  return {
-    rewrite: enter,
-    precontent: contentBegins,
-    header: (request) => traceOf(request)?.found(),
-    memberAttempt: (request, attempt, event) => {
-      if (event === 'begin') traceOf(request)?.attemptBegins(request, attempt);
-      else if (event === 'end') traceOf(request)?.attemptEnds(request, attempt);
-    },
-    explain: { rewrite: () => DECLINED, precontent: () => DECLINED },
-  };
+  return { rewrite: enter, explain: { rewrite: () => DECLINED } };
 }
 
 function decideAgain(request: HttpRequest, trace: RequestTrace, settings: TraceSettings): void {
@@ -85,8 +86,7 @@ function decideAgain(request: HttpRequest, trace: RequestTrace, settings: TraceS
 function beginSubrequest(request: HttpRequest, parent: HttpRequest, settings: TraceSettings, take: TakeSpan): void {
   const above = traceOf(parent);
   if (above === undefined) return;
-  request.set(TRACE, new RequestTrace(settings, above, above.state, above.isSampled, take));
-  request.atEnd(ends);
+  record(request, new RequestTrace(settings, above, above.state, above.isSampled, take));
 }
 
 /** A location with `telemetry off`: a request that came to it is not recorded. */

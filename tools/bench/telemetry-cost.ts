@@ -3,7 +3,7 @@
  * to the main thread. Each figure is the fastest of several rounds, less the same rounds without telemetry.
  */
 import { Worker } from 'node:worker_threads';
-import type { HttpHandlers, HttpRequest } from '../../core/contract/http.js';
+import type { HttpHandlers, HttpRequest, RequestObserver } from '../../core/contract/http.js';
 import { headField } from '../../core/http/request/head-fields.js';
 import { UpstreamFields } from '../../core/http/request/upstream-fields.js';
 import { DEFAULT_HEAD_LIMITS } from '../../core/net/http1/message-head.js';
@@ -46,6 +46,7 @@ class MeasuredRequest {
   #state: Map<object, unknown> | undefined;
   #upstream: UpstreamFields | undefined;
   end: ((request: HttpRequest) => void) | undefined;
+  observer: RequestObserver | undefined;
 
   constructor(private readonly head: RequestHead) {}
 
@@ -70,6 +71,9 @@ class MeasuredRequest {
   }
   atEnd(step: (request: HttpRequest) => void): void {
     this.end = step;
+  }
+  observe(observer: RequestObserver): void {
+    this.observer = observer;
   }
 }
 
@@ -99,18 +103,15 @@ function serve(head: RequestHead, handlers: readonly HttpHandlers[]): void {
   const measured = new MeasuredRequest(head);
   const request = measured as unknown as HttpRequest;
   for (const { post_read: begin } of handlers) void begin?.(request);
-  for (const { rewrite, precontent, memberAttempt } of handlers) {
-    void rewrite?.(request);
-    void precontent?.(request);
-    memberAttempt?.(request, ATTEMPT, 'begin');
-  }
+  for (const { rewrite } of handlers) void rewrite?.(request);
+  const { observer } = measured;
+  observer?.content?.(request);
+  observer?.memberAttempt?.(request, ATTEMPT, 'begin');
   bytes += measured.lines.length;
-  for (const { memberAttempt, header } of handlers) {
-    memberAttempt?.(request, ATTEMPT, 'connected');
-    memberAttempt?.(request, ATTEMPT, 'head');
-    header?.(request);
-    memberAttempt?.(request, ATTEMPT, 'end');
-  }
+  observer?.memberAttempt?.(request, ATTEMPT, 'connected');
+  observer?.memberAttempt?.(request, ATTEMPT, 'head');
+  observer?.head?.(request);
+  observer?.memberAttempt?.(request, ATTEMPT, 'end');
   measured.end?.(request);
 }
 

@@ -8,6 +8,7 @@ import type { AttemptFacts } from '../request/upstream-trace.js';
 import type { Request } from '../request/request.js';
 import { sizeFor } from '../request/template-size.js';
 import type { MemberRoute } from './member-route.js';
+import { attemptEnded, type AttemptEndHandlers } from './attempt-observer.js';
 import type { MemberReader, MemberStream, MemberTarget } from './member-stream.js';
 import type { MemberRequestHead } from './request-feed.js';
 import { hostOfName, type TlsClient } from '../../net/tls-client.js';
@@ -50,6 +51,7 @@ export class Attempt implements AttemptFacts {
   #headLength = 0;
   #route: MemberRoute | undefined = undefined;
   readonly #clock: Clock;
+  readonly #endHandlers: AttemptEndHandlers;
   readonly startTime: number;
   /** The response has come to its end. */
   #isWhole = false;
@@ -63,16 +65,17 @@ export class Attempt implements AttemptFacts {
     private readonly group: Upstream,
     public peer: Peer | undefined,
     readonly first: boolean,
-    clock: Clock,
+    private readonly request: Request,
     /** Time that the request has waited for the member. */
     readonly queueTime: number,
-    /** Undefined: it has no observers. */
+    /** Undefined: nothing looks at more than its end. */
     private readonly observer: AttemptObserver<Request> | undefined,
   ) {
     this.address = peer?.server ?? group.name;
     this.isAsked = peer !== undefined;
-    this.#clock = clock;
-    this.startTime = clock.now;
+    this.#clock = request.context.clock;
+    this.#endHandlers = request.location.attemptEndHandlers;
+    this.startTime = this.#clock.now;
   }
 
   get upstream(): string {
@@ -191,6 +194,7 @@ export class Attempt implements AttemptFacts {
     if (peer === undefined) return;
     if (failed && this.failure === '') this.failure = `it responded with ${this.status}`;
     this.observer?.tell(this, 'end');
+    attemptEnded(this.request, this, this.#endHandlers);
   }
 
   #close(): void {

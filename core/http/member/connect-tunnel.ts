@@ -10,7 +10,7 @@ import type { RequestOwner } from '../request/client-stream.js';
 import { OwnField } from '../request/context.js';
 import type { Request } from '../request/request.js';
 import type { AttemptObserver } from '../../run/attempt-observer.js';
-import { attemptObserver } from './attempt-observer.js';
+import { attemptEnded, attemptObserver } from './attempt-observer.js';
 import type { AttemptFacts, UpstreamTrace } from '../request/upstream-trace.js';
 import { sendFailure, startResponse } from '../response/response.js';
 import type { HttpExchanges } from './http-exchanges.js';
@@ -44,7 +44,7 @@ class TunnelAttempt implements AttemptFacts, PeerUser {
     readonly end: ConnectionEnd,
     from: ConnectionEnd | undefined,
     readonly number: number,
-    /** Undefined: no module looks at it. */
+    /** Undefined: nothing looks at more than its end. */
     private readonly observer: AttemptObserver<Request> | undefined,
   ) {
     const { context } = tunnel.request;
@@ -95,6 +95,8 @@ class TunnelAttempt implements AttemptFacts, PeerUser {
     this.#isOver = true;
     this.responseTime = this.elapsed;
     this.observer?.tell(this, 'end');
+    const { request } = this.tunnel;
+    attemptEnded(request, this, request.location.attemptEndHandlers);
   }
 
   onConnected(): void {

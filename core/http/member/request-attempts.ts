@@ -63,7 +63,7 @@ export class RequestAttempts {
   /** Begins an attempt at a member that was chosen. Undefined: there was none to ask. */
   begin(peer: Peer | undefined): Attempt | undefined {
     const observer = peer && attemptObserver(this.request);
-    const attempt = new Attempt(this.upstream, peer, !this.begun, this.request.context.clock, this.#queueTime, observer);
+    const attempt = new Attempt(this.upstream, peer, !this.begun, this.request, this.#queueTime, observer);
     this.all.push(attempt);
     attempt.number = this.all.length;
     observer?.tell(attempt, 'begin');

@@ -8,6 +8,7 @@ import { logFailure, presentHandler } from '../request/handler-failure.js';
 import { connectLocation } from '../site/connect-location.js';
 import type { Location, Steps } from '../site/location.js';
 import { BodyTooLarge } from '../request/body-too-large.js';
+import { tellObservers } from '../request/observers.js';
 import type { Request } from '../request/request.js';
 import { MAX_REDIRECTS, Stage } from '../request/stage.js';
 import { errorOf } from '../../contract/thrown.js';
@@ -122,6 +123,7 @@ function walk(request: Request): Result {
     if (result !== DECLINED) return result;
     request.stage = Stage.Content;
   }
+  if (request.observers !== undefined) tellObservers(request, request.observers, 'content');
   if (request.contentIsLost) return failWithoutContent(request);
   const content = contentOf(request);
   if (content === undefined) return request.method === 'CONNECT' ? 405 : notFound(request);

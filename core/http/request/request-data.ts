@@ -12,6 +12,7 @@ import { type HttpContext, OwnField } from './context.js';
 import { ForwardedClient } from './forwarded-client.js';
 import { HeaderList } from './header-list.js';
 import type { EndStep } from './log-handlers.js';
+import type { ObserverEntry } from './observers.js';
 import type { Request } from './request.js';
 import type { RequestBody } from './request-body.js';
 import { Stage } from './stage.js';
@@ -134,6 +135,8 @@ export class RequestData {
 
   /** The first of the steps of modules for its end: {@link atEnd}. */
   endSteps: EndStep | undefined = undefined;
+  /** See {@link HttpRequest.observe}; undefined: there is none. */
+  observers: ObserverEntry[] | undefined = undefined;
   /** The steps at its end have their turn, or have had it. */
   isOver = false;
   /** The header filter that is running. */

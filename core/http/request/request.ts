@@ -4,6 +4,7 @@ import {
   DONE,
   type HttpRequest,
   type OpenSubrequest,
+  type RequestObserver,
   type ResponseBody,
   type Result,
   type Subrequest,
@@ -237,6 +238,10 @@ export class Request extends RequestData implements HttpRequest, BodyRequest {
     const handler = presentHandler(this);
     if (this.isOver) runLast(this, step, handler, logFailure);
     else this.#appendStep({ step, handler, next: undefined });
+  }
+
+  observe(observer: RequestObserver): void {
+    (this.observers ??= []).push({ observer, handler: presentHandler(this) });
   }
 
   /** There are one or two. */

@@ -2,6 +2,7 @@
 import { inspect } from 'node:util';
 import type { Lender } from '../request/lender.js';
 import { logFailure } from '../request/handler-failure.js';
+import { tellObservers } from '../request/observers.js';
 import type { Request } from '../request/request.js';
 import { sizeFor } from '../request/template-size.js';
 import { isBodiless, publicStatus, specialPage } from '../request/status.js';
@@ -39,6 +40,7 @@ export function startResponse(request: Request, isSeekable = false): boolean {
   }
   request.headSent = true;
   request.headTime = request.context.clock.now;
+  if (request.observers !== undefined) tellObservers(request, request.observers, 'head');
   request.sendsBody = !isBodiless(status) && request.method !== 'HEAD' && !request.opensTunnel;
   if (!request.sendsBody) dropFilters(request);
   request.stream.writeHead(request);

@@ -12,7 +12,7 @@ import { SessionAttempt } from './session-attempt.js';
 /** Undefined: no module of the server looks at attempts. */
 function attemptObserver(session: Session): AttemptObserver<Session> | undefined {
   const { attemptHandlers } = session.server;
-  return attemptHandlers.length === 0 ? undefined : new AttemptObserver(session, attemptHandlers, [], logFailure);
+  return attemptHandlers.length === 0 ? undefined : new AttemptObserver(session, attemptHandlers, logFailure);
 }
 
 /** The attempts of one session to reach a member: one after the other, as proxy_next_upstream allows. */
