@@ -1,3 +1,4 @@
+import { SentFigures, takeFigures, type CarriedRow } from './carried-figures.js';
 import { SentAmounts, unlessEmpty, type CarriedState, type AmountChange } from './carried-state.js';
 import { ZoneHolds } from './holds.js';
 import { RecordCopies, takeRecords, type CopiedTable } from './record-copies.js';
@@ -15,10 +16,12 @@ interface ZoneData {
   readonly use: string;
   readonly tables: readonly CopiedTable[];
   readonly held: readonly AmountChange[];
+  /** Absent: the program before knows none. */
+  readonly figures?: readonly CarriedRow[];
 }
 
 /**
- * Content of the zones of modules: records and holds.
+ * Content of the zones of modules: records, holds and figures.
  * @param declared the current zones
  * @param place of a worker that does not exist, in whose share the connections of the program before are
  */
@@ -26,21 +29,28 @@ export function carriedZones(declared: () => readonly DeclaredZone[], { place, w
   return {
     form: 'zones 1',
     give: () => {
-      const zones = declared().map(({ zone, use }) => ({ zone, use, records: new RecordCopies(zone), sent: new SentAmounts() }));
+      const zones = declared().map(({ zone, use }) => ({
+        zone,
+        use,
+        records: new RecordCopies(zone),
+        sent: new SentAmounts(),
+        figures: new SentFigures(zone, workers + 1),
+      }));
       return () => {
-        const all = zones.map(({ zone, use, records, sent }): ZoneData => {
+        const all = zones.map(({ zone, use, records, sent, figures }): ZoneData => {
           const held = sent.changes(ZoneHolds.find(zone, workers)?.amounts ?? []);
-          return { name: zone.name, use, tables: records.next(), held };
+          return { name: zone.name, use, tables: records.next(), held, figures: figures.changes() };
         });
-        return unlessEmpty(all.filter(({ tables, held }) => tables.length + held.length > 0));
+        return unlessEmpty(all.filter(({ tables, held, figures = [] }) => tables.length + held.length + figures.length > 0));
       };
     },
     take: (data) => {
       const zones = new Map(declared().map(({ zone, use }) => [`${zone.name} ${use}`, zone]));
-      for (const { name, use, tables, held } of data as readonly ZoneData[]) {
+      for (const { name, use, tables, held, figures = [] } of data as readonly ZoneData[]) {
         const zone = zones.get(`${name} ${use}`);
         if (zone === undefined) continue;
         for (const table of tables) takeRecords(zone, table);
+        takeFigures(zone, workers + 1, place + 1, figures);
         const holds = held.length === 0 ? undefined : ZoneHolds.open(zone, place, workers);
         for (const [key, [amount = 0]] of held) holds?.change(key, amount);
       }

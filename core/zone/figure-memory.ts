@@ -20,6 +20,9 @@ const FOUND = 4;
 
 const TABLE = 'figures';
 
+/** How a row came to be: `held` by the configuration, or `found` by requests, with a limit or without. */
+export type MadeAs = 'held' | 'found' | 'limited';
+
 /** A row as it was listed. */
 export interface ListedRow {
   readonly offset: number;
@@ -133,6 +136,25 @@ export class FigureMemory {
         if (offset === 0) u32[wordOf(this.head) + Head.rejected]!++;
       }
       return u32[word] === 0 ? undefined : this.#cells(u32[word]!, cells);
+    });
+  }
+
+  madeAs(row: number): MadeAs {
+    const flags = this.zone.u32[wordOf(row) + Row.flags]!;
+    return (flags & LIMITED) !== 0 ? 'limited' : (flags & FOUND) !== 0 ? 'found' : 'held';
+  }
+
+  /**
+   * The row of a key that another program had; one that requests had found is made, where it is new. 0: there is none, or it has other figures.
+   * @param created when the row of the other program was made (epoch milliseconds)
+   */
+  receive(key: string, shape: RowShape, made: MadeAs, created: number): number {
+    return this.#locked(() => {
+      const flags = made === 'held' ? 0 : FOUND | (made === 'limited' ? LIMITED : 0);
+      const row = this.table.find(key, false) || (flags === 0 ? 0 : this.#insert(key, shape, flags));
+      if (row === 0 || !isSame(this.shapeOf(row), shape)) return 0;
+      this.zone.f64[numberOf(row)] = Math.min(this.createdAt(row), created);
+      return row;
     });
   }
 
@@ -295,3 +317,7 @@ export class FigureMemory {
 }
 
 const bitOf = (thread: number): number => 1 << (thread & 31);
+
+function isSame(one: RowShape, other: RowShape): boolean {
+  return one.counters === other.counters && one.gauges === other.gauges && one.distributions === other.distributions;
+}

@@ -14,7 +14,19 @@ interface Stage {
   /** What clients of the API saw while the program was replaced. */
   readonly changes: Changes;
   readonly before: readonly Peer[];
+  readonly figures: Figures;
   readonly event: string;
+}
+
+interface Figures {
+  readonly servers: Readonly<Record<string, Requests & { readonly active: number }>>;
+  readonly upstreams: Readonly<Record<string, { readonly servers: Readonly<Record<string, { readonly attempts: number }>> }>>;
+  readonly filters: Readonly<Record<string, { readonly keys: Readonly<Record<string, Requests>> }>>;
+}
+interface Requests {
+  readonly requests: number;
+  readonly responses: { readonly codes: Readonly<Record<string, number>> };
+  readonly times: { readonly count: number; readonly sum: number };
 }
 
 interface Peer {
@@ -41,9 +53,14 @@ const stage = shared(async (t): Promise<Stage> => {
   const ports = members.map(({ port }) => port);
   const servers = ports.map((port) => `server 127.0.0.1:${port};`).join(' ');
   const node = await startNode(t, {
-    main: 'load_module modules/srv_http_health_check_module.so; load_module modules/srv_http_events_module.so;',
-    controlMain: 'load_module modules/srv_http_health_check_module.so; load_module modules/srv_http_events_api_module.so;',
+    main: ['http_health_check', 'http_events', 'http_vts', 'http_status_zone', 'http_plus_api']
+      .map((name) => `load_module modules/srv_${name}_module.so;`)
+      .join(' '),
+    controlMain: ['http_health_check', 'http_events_api', 'http_vts_api', 'http_plus_api']
+      .map((name) => `load_module modules/srv_${name}_module.so;`)
+      .join(' '),
     http: `
+      vts on; vts_filter_by_set_key $uri paths;
       limit_req_zone $arg_k zone=rate:64k rate=1r/m;
       limit_conn_zone $arg_k zone=conn:64k;
       upstream demo { zone demo 256k; ${servers} }
@@ -51,6 +68,7 @@ const stage = shared(async (t): Promise<Stage> => {
       upstream checked { zone checked 64k; ${servers} health_check mandatory; health_check_http interval=1h { uri /; } }
       upstream learning { zone learning 64k; ${servers} sticky learn create=$upstream_cookie_sid lookup=$cookie_sid zone=sessions:64k; }`,
     server: `
+      status_zone web;
       location / { proxy_pass http://demo; }
       location /missing { proxy_pass http://demo; }
       location /failing { proxy_pass http://failing; }
@@ -69,6 +87,7 @@ const stage = shared(async (t): Promise<Stage> => {
   await node.web('/learning1');
   await waitFor('the figures', async () => (await peers(node, 'demo')).every(({ active }) => active === 0));
   const before = await peers(node, 'demo');
+  const figures = await figuresOf(node);
   const follower = await followEvents(t, node.srv.port('api'));
   await node.upstreams('POST', '/demo/servers/', { server: '127.0.0.1:1', down: true });
   await follower.event('config.changed');
@@ -81,11 +100,13 @@ const stage = shared(async (t): Promise<Stage> => {
   await apiReady(node);
   await sleep(200);
   await changes.end();
-  return { node, ports, changes, before, event };
+  return { node, ports, changes, before, figures, event };
 });
 
 const peers = async (node: Node, name: string): Promise<readonly Peer[]> =>
   ((await node.upstreams('GET', `/${name}`)).json as { readonly peers: readonly Peer[] }).peers;
+
+const figuresOf = async (node: Node): Promise<Figures> => (await node.call('GET', '/vts')).json as Figures;
 
 /** Adds members and keys through the API, one after the other. */
 class Changes {
@@ -140,6 +161,23 @@ test('figures of members go on', async (t) => {
     t.true(same !== undefined && same.requests >= requests && requests > 0);
     for (const [code, count] of Object.entries(responses.codes)) t.true((same?.responses.codes[code] ?? 0) >= count);
   }
+});
+
+test('statistics go on, with what is under way at the old program', async (t) => {
+  const { node, ports, figures } = await stage();
+  const now = await figuresOf(node);
+  const [was, is] = [figures.servers['web']!, now.servers['web']!];
+  t.true(was.requests >= 10 && is.requests >= was.requests, `${is.requests} after ${was.requests}`);
+  t.true((is.responses.codes['404'] ?? 0) === 1 && is.times.count === is.requests && is.times.sum >= was.times.sum);
+  t.true(is.active >= 1, 'the request that the old program holds');
+  t.like(now.filters['paths']!.keys['/missing'], { requests: 1, responses: { codes: { 404: 1 } } });
+  for (const port of ports) {
+    const attempts = ({ upstreams }: Figures): number => upstreams['demo']!.servers[`127.0.0.1:${port}`]!.attempts;
+    t.true(attempts(figures) > 0 && attempts(now) >= attempts(figures));
+  }
+  const { body } = await get(node.srv.port('api'), '/api/9/http/server_zones/web');
+  const zone = JSON.parse(body) as { readonly requests: number; readonly processing: number };
+  t.true(zone.requests >= was.requests && zone.processing >= 1, body);
 });
 
 test('a member that failed gets no requests', async (t) => {

@@ -2,6 +2,7 @@ import test from 'ava';
 import { TrafficFigures, FIGURES_SIZE } from '../../core/http/request/figures.js';
 import { EventRecord } from '../../core/api/event-record.js';
 import { carriedZones } from '../../core/zone/carried-zones.js';
+import { SharedFigures } from '../../core/zone/figures.js';
 import type { CarriedState } from '../../core/zone/carried-state.js';
 import { ZoneHolds } from '../../core/zone/holds.js';
 import { ZoneMetrics } from '../../core/zone/metrics.js';
@@ -156,4 +157,47 @@ test('readers of events go on where they were', (t) => {
     ['peer.down', 'peer.down', 'peer.up'],
   );
   t.is(next.read(last, 10).events.length, 1);
+});
+
+test('rows of figures go on: rows of both configurations, and rows that requests have found', (t) => {
+  const [old, next] = [zoneStage(), zoneStage()];
+  const shape = { counters: 2, gauges: 1, distributions: 1 };
+  const scope = { register: () => undefined };
+  const open = ({ zone, clock }: typeof old, worker: number): SharedFigures => SharedFigures.open(zone, worker, WORKERS, clock)!;
+  const [worker, main] = [open(old, 0), open(next, -1)];
+  const server = worker.held('server', shape, scope);
+  worker.held('removed', shape, scope).add(0, 5);
+  worker.held('changed', shape, scope).add(0, 5);
+  const member = worker.row('member', shape)!;
+  main.held('server', shape, scope);
+  main.held('changed', { ...shape, counters: 3 }, scope);
+  server.add(1, 7);
+  server.move(0, 2);
+  server.observe(0, 40);
+  member.add(0, 3);
+  const step = handover(old.carried, next.carried);
+  step();
+  server.add(1, 1);
+  server.move(0, -1);
+  server.observe(0, 41);
+  step();
+  step();
+  const totals = new Map(main.totals().map((row) => [row.key, row]));
+  t.deepEqual([...totals.keys()].sort(), ['changed', 'member', 'server']);
+  const { createdAt } = open(old, -1)
+    .totals()
+    .find(({ key }) => key === 'server')!;
+  t.is(totals.get('server')!.createdAt, createdAt, 'it counts since then');
+  t.is(totals.get('server')!.counter(1), 8);
+  t.is(totals.get('server')!.gauge(0), 1);
+  const { count, sum } = totals.get('server')!.distribution(0);
+  t.deepEqual([count, sum], [2, 81]);
+  t.is(totals.get('member')!.counter(0), 3);
+  t.is(totals.get('changed')!.counter(0), 0, 'it counts something else');
+  t.deepEqual(
+    main.totals().map(({ hasEnded }) => hasEnded),
+    [false, false, false],
+  );
+  SharedFigures.dropWorker(next.zone, PLACE, WORKERS);
+  t.deepEqual([totals.get('server')!.counter(1), totals.get('server')!.gauge(0)], [8, 0], 'the program before has ended');
 });
