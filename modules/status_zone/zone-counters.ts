@@ -1,5 +1,5 @@
+import type { FigureRow, FigureTotals, RowShape } from '../../core/contract/figures.js';
 import type { HttpRequest } from '../../core/contract/http.js';
-import type { Counter, Gauge, MetricKinds, MetricValue } from '../../core/contract/metrics.js';
 
 export type ZoneKind = 'server' | 'location';
 
@@ -16,130 +16,73 @@ export interface StatusZoneFigures {
   readonly sent: number;
 }
 
-/** Where figures are counted from. */
-interface Totals {
-  readonly requests: number;
-  readonly discarded: number;
-  readonly received: number;
-  readonly sent: number;
-  readonly codes: Codes;
+/** Statuses that are counted, each on its own. */
+const LEAST_STATUS = 100;
+const MOST_STATUS = 999;
+
+/** Places of the figures in the row of a zone. Its gauge: requests under way. */
+export const enum ZoneFigure {
+  Requests,
+  Discarded,
+  Received,
+  Sent,
+  Statuses,
 }
+export const ZONE_SHAPE: RowShape = { counters: ZoneFigure.Statuses + MOST_STATUS - LEAST_STATUS + 1, gauges: 1, distributions: 0 };
 
-const NONE: Totals = { requests: 0, discarded: 0, received: 0, sent: 0, codes: new Map() };
-
-/** Responses by status. */
-type Codes = ReadonlyMap<number, number>;
-
-/**
- * The responses of all zones: workers make a counter for each status that they see.
- * @returns those of one zone
- */
-export function responsesOf(metrics: readonly MetricValue[]): (zone: ZoneCounters) => Codes {
-  const found = new Map<string, Map<number, number>>();
-  for (const metric of metrics) {
-    const { zone, code } = metric.labels;
-    if (metric.kind !== 'counter' || zone === undefined || code === undefined) continue;
-    const key = `${metric.name} ${zone}`;
-    found.set(key, (found.get(key) ?? new Map<number, number>()).set(Number(code), metric.value));
-  }
-  return ({ responses, name }) => found.get(`${responses} ${name}`) ?? new Map();
-}
-
-/** Counters of one zone, in shared memory. */
+/** Counts the requests of one zone: as many additions to shared memory as it has figures. */
 export class ZoneCounters {
-  readonly #processing: Gauge;
-  readonly #requests: Counter;
-  readonly #discarded: Counter;
-  readonly #received: Counter;
-  readonly #sent: Counter;
-  /** Responses by status, made when the first one is counted. */
-  readonly #codes = new Map<number, Counter>();
-  #zero = NONE;
-  /** Name of the metric of responses by status. */
-  readonly responses: string;
-
-  constructor(
-    readonly kind: ZoneKind,
-    readonly name: string,
-    private readonly metrics: MetricKinds,
-  ) {
-    this.responses = this.#metric('responses_total');
-    this.#processing = metrics.gauge(this.#metric('processing'), { zone: name });
-    this.#requests = this.#counter('requests_total');
-    this.#discarded = this.#counter('discarded_total');
-    this.#received = this.#counter('received_bytes_total');
-    this.#sent = this.#counter('sent_bytes_total');
-  }
+  constructor(private readonly row: FigureRow) {}
 
   /** A request has begun. */
   begin(): void {
-    this.#processing.add(1);
+    this.row.move(0, 1);
   }
 
   /** The request that has begun is over. One function for all requests. */
   readonly end = (request: HttpRequest): void => {
-    this.#processing.add(-1);
+    this.row.move(0, -1);
     this.count(request);
   };
 
   count(request: HttpRequest): void {
-    const { status, bytesReceived, bytesSent } = request;
-    this.#requests.add();
-    this.#received.add(bytesReceived);
-    this.#sent.add(bytesSent);
-    if (bytesSent > 0) this.#code(status).add();
-    else this.#discarded.add();
+    const { row } = this;
+    const { bytesSent } = request;
+    row.add(ZoneFigure.Requests, 1);
+    row.add(ZoneFigure.Received, request.bytesReceived);
+    row.add(ZoneFigure.Sent, bytesSent);
+    if (bytesSent > 0) row.add(ZoneFigure.Statuses + request.status - LEAST_STATUS, 1);
+    else row.add(ZoneFigure.Discarded, 1);
   }
+}
 
-  /** @param now what was counted of its responses so far */
-  figures(now: Codes): StatusZoneFigures {
-    const { requests, discarded, received, sent, codes } = this.#totals(now);
-    const zero = this.#zero;
-    const since = new Map(Array.from(codes, ([code, count]) => [code, count - (zero.codes.get(code) ?? 0)] as const));
-    const classOf = (first: number): number => sum([...since].filter(([code]) => Math.floor(code / 100) === first));
-    return {
-      ...(this.kind === 'server' && { processing: this.#processing.value }),
-      requests: requests - zero.requests,
-      responses: {
-        '1xx': classOf(1),
-        '2xx': classOf(2),
-        '3xx': classOf(3),
-        '4xx': classOf(4),
-        '5xx': classOf(5),
-        codes: Object.fromEntries([...since].filter(([, count]) => count > 0)),
-        total: sum(since),
-      },
-      discarded: discarded - zero.discarded,
-      received: received - zero.received,
-      sent: sent - zero.sent,
-    };
-  }
+/** Responses of a zone by their status, where there are some. */
+export function codesOf(totals: FigureTotals): Map<number, number> {
+  const counts = totals.counters(ZoneFigure.Statuses, MOST_STATUS - LEAST_STATUS + 1);
+  const codes = new Map<number, number>();
+  for (const [at, count] of counts.entries()) if (count > 0) codes.set(LEAST_STATUS + at, count);
+  return codes;
+}
 
-  /** Counts from now on. */
-  reset(now: Codes): void {
-    this.#zero = this.#totals(now);
-  }
-
-  #totals(codes: Codes): Totals {
-    const [requests, discarded] = [this.#requests.value, this.#discarded.value];
-    return { requests, discarded, received: this.#received.value, sent: this.#sent.value, codes };
-  }
-
-  #code(status: number): Counter {
-    const known = this.#codes.get(status);
-    if (known !== undefined) return known;
-    const counter = this.metrics.counter(this.responses, { zone: this.name, code: String(status) });
-    this.#codes.set(status, counter);
-    return counter;
-  }
-
-  #counter(what: string): Counter {
-    return this.metrics.counter(this.#metric(what), { zone: this.name });
-  }
-
-  #metric(what: string): string {
-    return `srv_http_${this.kind}_zone_${what}`;
-  }
+export function zoneFigures(kind: ZoneKind, totals: FigureTotals): StatusZoneFigures {
+  const codes = codesOf(totals);
+  const classOf = (first: number): number => sum([...codes].filter(([code]) => Math.floor(code / 100) === first));
+  return {
+    ...(kind === 'server' && { processing: totals.gauge(0) }),
+    requests: totals.counter(ZoneFigure.Requests),
+    responses: {
+      '1xx': classOf(1),
+      '2xx': classOf(2),
+      '3xx': classOf(3),
+      '4xx': classOf(4),
+      '5xx': classOf(5),
+      codes: Object.fromEntries(codes),
+      total: sum(codes),
+    },
+    discarded: totals.counter(ZoneFigure.Discarded),
+    received: totals.counter(ZoneFigure.Received),
+    sent: totals.counter(ZoneFigure.Sent),
+  };
 }
 
 function sum(counts: Iterable<readonly [number, number]>): number {

@@ -58,6 +58,23 @@ test('counters and gauges of a module are exact over the workers, also when one 
   t.pass();
 });
 
+/** Counts the requests of each zone that a location names. */
+const ZONES = plugin('zones', {
+  imports: `import { Metrics } from 'srv/module/metrics.js';`,
+  manifest: `directives: { zone_of: directive({ in: ['location'], args: text() }) }`,
+  body: `
+  static services = [Metrics];
+  constructor(metrics) {
+    this.metrics = metrics;
+  }
+  compile(scope) {
+    const zone = scope.conf.zone_of;
+    if (zone === undefined) return undefined;
+    const requests = this.metrics.group(zone, scope).counter('zones_requests_total', { zone });
+    return { log: () => requests.add() };
+  }`,
+});
+
 const READING = plugin('reading', {
   imports: `import { Metrics } from 'srv/module/metrics.js';`,
   manifest: `directives: { read_metrics: directive({ in: ['location'], args: text() }) }`,
@@ -74,19 +91,19 @@ const READING = plugin('reading', {
 });
 
 const conf = (load: string, locations: string): string => `
-  load_module modules/reading.js; load_module modules/srv_http_status_zone_module.so; ${load}
+  load_module modules/reading.js; load_module modules/zones.js; ${load}
   error_log logs/error.log notice;
   worker_processes 2;
   events {}
   http { server { listen 127.0.0.1:%%PORT_web%%; location /read { read_metrics all; } ${locations} } }`;
 
 const zones = (names: readonly string[]): string =>
-  names.map((name) => `location /${name} { status_zone ${name}; return 200 ${name}; }`).join('\n');
+  names.map((name) => `location /${name} { zone_of ${name}; return 200 ${name}; }`).join('\n');
 
-const zone = (name: string, requests: number): string => `srv_http_location_zone_requests_total ${name} ${requests}`;
+const zone = (name: string, requests: number): string => `zones_requests_total ${name} ${requests}`;
 
 test('metrics end with what the configuration names, and with their module', async (t) => {
-  const files = { 'modules/counting.js': COUNTING, 'modules/reading.js': READING };
+  const files = { 'modules/counting.js': COUNTING, 'modules/reading.js': READING, 'modules/zones.js': ZONES };
   const srv = await startSrv(t, conf('load_module modules/counting.js;', `${zones(['one', 'two'])} location /hit { count hit; }`), {
     files,
   });
