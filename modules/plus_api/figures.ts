@@ -1,13 +1,24 @@
 import type { ServerStatus } from '../../core/contract/server-status.js';
 import type { ServerInfo } from '../../core/contract/server-info.js';
-import type { Metrics } from '../../core/contract/metrics.js';
+import type { Counter, Metrics } from '../../core/contract/metrics.js';
 import { RESOLVER_REQUESTS, RESOLVER_RESPONSES } from '../../core/toolkit/resolver.js';
 import type { Statistics } from '../../core/contract/statistics.js';
+import { handshakeFailure, type HandshakeFailure } from '../../core/toolkit/handshake-failure.js';
 
 /** Zones are counted in pages of this size (bytes). */
 const PAGE = 4096;
 
 type Numbers = Readonly<Record<string, number>>;
+
+/** Names of NGINX Plus for failed handshakes. */
+const FAILURES = {
+  protocol: 'no_common_protocol',
+  cipher: 'no_common_cipher',
+  timed_out: 'handshake_timeout',
+  certificate: 'peer_rejected_cert',
+} as const satisfies Partial<Record<HandshakeFailure, string>>;
+type NamedFailure = keyof typeof FAILURES;
+const NAMED = Object.keys(FAILURES) as readonly NamedFailure[];
 
 /** Lookups by kind, and their results by code. */
 interface ResolverFigures {
@@ -16,20 +27,30 @@ interface ResolverFigures {
 }
 
 /** Figures that can be set to zero. */
-export const RESETTABLE = ['processes', 'connections', 'requests', 'ssl'] as const;
+export const RESETTABLE = ['processes', 'connections', 'requests', 'ssl', 'workers'] as const;
 export type Resettable = (typeof RESETTABLE)[number];
 
 /** The figures of this server under the names that NGINX Plus gives them, counted from their last reset. */
 export class PlusFigures {
   readonly #zero = new Map<Resettable, Numbers>();
   readonly #zeroOfResolvers = new Map<string, ResolverFigures>();
+  readonly #failures: Readonly<Record<NamedFailure, Counter>>;
 
   constructor(
     private readonly statistics: Statistics,
     private readonly status: ServerStatus,
     private readonly info: ServerInfo,
     private readonly metrics: Metrics,
-  ) {}
+  ) {
+    const counters = NAMED.map((kind) => [kind, metrics.counter('srv_plus_handshakes_failed_total', { reason: kind })] as const);
+    this.#failures = Object.fromEntries(counters) as Record<NamedFailure, Counter>;
+  }
+
+  /** A handshake with a client has failed. In a worker. @param reason in the words of the error log */
+  handshakeFailed(reason: string): void {
+    const kind = handshakeFailure(reason);
+    if (kind in FAILURES) this.#failures[kind as NamedFailure].add();
+  }
 
   reset(what: Resettable): void {
     this.#zero.set(what, this.#totals(what));
@@ -91,8 +112,10 @@ export class PlusFigures {
   }
 
   get workers(): object[] {
+    const figures = this.#since('workers');
     return Array.from(this.status.workers(), ({ index, place }) => {
-      const { accepted, handled, requests, active, reading, writing } = this.statistics.ofWorker(place);
+      const { active, reading, writing } = this.statistics.ofWorker(place);
+      const [accepted = 0, handled = 0, requests = 0] = [0, 1, 2].map((at) => figures[`${place} ${at}`]);
       const busy = reading + writing;
       return {
         id: index,
@@ -100,6 +123,14 @@ export class PlusFigures {
         http: { requests: { total: requests, current: busy } },
         connections: { accepted, dropped: accepted - handled, active: Math.min(active, busy), idle: Math.max(active - busy, 0) },
       };
+    });
+  }
+
+  /** Figures of each worker: connections accepted, connections handled, requests. */
+  #workerTotals(): { readonly place: number; readonly totals: readonly number[] }[] {
+    return Array.from(this.status.workers(), ({ place }) => {
+      const { accepted, handled, requests } = this.statistics.ofWorker(place);
+      return { place, totals: [accepted, handled, requests] };
     });
   }
 
@@ -129,7 +160,16 @@ export class PlusFigures {
       case 'requests':
         return { total: requests };
       case 'ssl':
-        return { handshakes, handshakes_failed: handshakesFailed, session_reuses: sessionReuses };
+        return {
+          handshakes,
+          handshakes_failed: handshakesFailed,
+          session_reuses: sessionReuses,
+          ...Object.fromEntries(NAMED.map((kind) => [FAILURES[kind], this.#failures[kind].value])),
+        };
+      case 'workers':
+        return Object.fromEntries(
+          this.#workerTotals().flatMap(({ place, totals }) => totals.map((total, at) => [`${place} ${at}`, total])),
+        );
     }
   }
 }

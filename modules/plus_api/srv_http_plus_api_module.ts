@@ -1,5 +1,6 @@
+import { ClientConnections, type ConnectionObserver } from '../../core/contract/client-connections.js';
 import { action, ApiError, dryRunReply, route, type ActionContext, type Call, type Reply } from '../../core/contract/control.js';
-import { controlModule, coreModule } from '../../core/contract/manifest.js';
+import { controlModule, coreModule, type Lifecycle } from '../../core/contract/manifest.js';
 import { ServerStatus } from '../../core/contract/server-status.js';
 import { DataPlane } from '../../core/contract/data-plane.js';
 import { ServerInfo } from '../../core/contract/server-info.js';
@@ -22,13 +23,31 @@ const ENDPOINTS = ['nginx', 'processes', 'connections', 'slabs', 'http', 'stream
 const HTTP_ENDPOINTS = ['requests', 'server_zones', 'location_zones', 'caches', 'limit_conns', 'limit_reqs', 'keyvals', 'upstreams'];
 const STREAM_ENDPOINTS = ['server_zones', 'limit_conns', 'keyvals', 'upstreams'];
 
+const NOTHING: ConnectionObserver = {
+  accepted: () => undefined,
+  rejected: () => undefined,
+  closed: () => undefined,
+  handshake: () => undefined,
+  handshakeFailed: () => undefined,
+};
+
 /** The API of NGINX Plus, for its clients (docs/plus-api.md). This half has the figures of the data plane. */
 @coreModule({ name: NAME, api: 1, plane: 'data' })
-export class PlusData {
+export class PlusData implements Lifecycle {
   readonly #figures: PlusFigures;
 
-  constructor(statistics: Statistics, status: ServerStatus, info: ServerInfo, metrics: Metrics) {
+  constructor(
+    statistics: Statistics,
+    status: ServerStatus,
+    info: ServerInfo,
+    metrics: Metrics,
+    private readonly connections: ClientConnections,
+  ) {
     this.#figures = new PlusFigures(statistics, status, info, metrics);
+  }
+
+  start(role: string): void {
+    if (role === 'worker') this.connections.observe({ ...NOTHING, handshakeFailed: (_, reason) => this.#figures.handshakeFailed(reason) });
   }
 
   @action('plus.read')
@@ -49,7 +68,7 @@ export class PlusData {
 }
 
 /** Figures that have no parameters. */
-type Read = Exclude<keyof PlusFigures, 'reset' | 'resetResolver'>;
+type Read = Exclude<keyof PlusFigures, 'reset' | 'resetResolver' | 'handshakeFailed'>;
 type ZoneKind = 'server' | 'location' | 'stream server';
 type ReadCall = Call<typeof schemas.read>;
 type Upstream = Readonly<Record<string, unknown>> & { readonly name: string };
@@ -144,6 +163,11 @@ export class PlusApi extends CountedZones {
   async workers(call: ReadCall): Promise<Reply> {
     const { fields } = call.query;
     return { status: 200, body: (await this.#workers(call)).map((worker) => select(worker, fields)) };
+  }
+
+  @served('DELETE', '/workers', schemas.reset)
+  resetWorkers(call: Call): Promise<Reply> {
+    return this.#reset('workers', call);
   }
 
   @served('GET', '/workers/:id', schemas.read)

@@ -1,5 +1,6 @@
 import type { Collection, FigureFamily } from '../../core/contract/families.js';
 import type { Labels } from '../../core/contract/metrics.js';
+import { HANDSHAKE_FAILURES } from '../../core/toolkit/handshake-failure.js';
 import type { Collector, NamedRow } from './collector.js';
 import type { Exemplars } from './exemplars.js';
 import { OTHER } from './filters.js';
@@ -7,7 +8,6 @@ import {
   AttemptFigure,
   CACHE_STATUSES,
   CIPHER_FAMILIES,
-  HANDSHAKE_FAILURES,
   Http,
   LIMITS,
   ListenerFigure,

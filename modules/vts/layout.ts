@@ -1,5 +1,6 @@
 /** Places of the figures in the rows of shared memory. */
 import type { RowShape } from '../../core/contract/figures.js';
+import { HANDSHAKE_FAILURES } from '../../core/toolkit/handshake-failure.js';
 
 /** Statuses that are counted one by one; others are counted with their class. */
 export const CODES: readonly number[] = [
@@ -102,7 +103,6 @@ export const STREAM_SHAPE: RowShape = { counters: Stream.Statuses + STATUS_CELLS
 
 export const TLS_PROTOCOLS = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3', 'other'] as const;
 export const CIPHER_FAMILIES = ['aes_gcm', 'chacha20', 'aes_cbc', 'aes_ccm', 'other'] as const;
-export const HANDSHAKE_FAILURES = ['closed', 'timed_out', 'certificate', 'protocol', 'cipher', 'rejected', 'other'] as const;
 
 /** Figures of a listener. Its gauge: connections at this moment. */
 export const enum ListenerFigure {

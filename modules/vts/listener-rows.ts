@@ -1,19 +1,8 @@
 import type { ConnectionTls } from '../../core/contract/client-connection.js';
 import type { ConnectionObserver } from '../../core/contract/client-connections.js';
 import type { FigureRow, FigureTable } from '../../core/contract/figures.js';
-import { CIPHER_FAMILIES, HANDSHAKE_FAILURES, keyOf, ListenerFigure, LISTENER_SHAPE, TLS_PROTOCOLS } from './layout.js';
-
-type Failure = (typeof HANDSHAKE_FAILURES)[number];
-
-/** Kinds of failures by words of the error log, the first that applies. */
-const FAILURES: readonly (readonly [RegExp, Failure])[] = [
-  [/timed out/, 'timed_out'],
-  [/version|unsupported protocol|wrong ssl/i, 'protocol'],
-  [/cipher/i, 'cipher'],
-  [/certificate|unknown ca/i, 'certificate'],
-  [/rejected/, 'rejected'],
-  [/closed connection|reset/i, 'closed'],
-];
+import { HANDSHAKE_FAILURES, handshakeFailure } from '../../core/toolkit/handshake-failure.js';
+import { CIPHER_FAMILIES, keyOf, ListenerFigure, LISTENER_SHAPE, TLS_PROTOCOLS } from './layout.js';
 
 /** Connections and handshakes of the listeners in one worker. */
 export class ListenerRows implements ConnectionObserver {
@@ -48,8 +37,7 @@ export class ListenerRows implements ConnectionObserver {
   handshakeFailed(address: string, reason: string): void {
     const row = this.#row(address);
     row?.add(ListenerFigure.Failed, 1);
-    const kind = FAILURES.find(([words]) => words.test(reason))?.[1] ?? 'other';
-    row?.add(ListenerFigure.Failures + placeOf(HANDSHAKE_FAILURES, kind), 1);
+    row?.add(ListenerFigure.Failures + HANDSHAKE_FAILURES.indexOf(handshakeFailure(reason)), 1);
   }
 
   /** The rows are not valid any more. */

@@ -1,12 +1,12 @@
 import type { Distribution } from '../../core/contract/distribution.js';
 import type { FigureTotals } from '../../core/contract/figures.js';
+import { HANDSHAKE_FAILURES } from '../../core/toolkit/handshake-failure.js';
 import {
   AttemptFigure,
   CACHE_STATUSES,
   CIPHER_FAMILIES,
   CLASSES,
   CODES,
-  HANDSHAKE_FAILURES,
   Http,
   HTTP_SHAPE,
   LIMITS,

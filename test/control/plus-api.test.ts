@@ -135,8 +135,11 @@ test.serial('figures grow with traffic, are those of all workers, and can be set
   t.deepEqual(await client.get('workers/1?fields=id'), { id: 1 });
   t.is((await send(port, 'DELETE', '/api/9/http/requests?dry_run=1', '')).status, 200);
   t.is(await total(), before + 5);
-  for (const path of ['http/requests', 'connections', 'ssl']) t.is((await send(port, 'DELETE', `/api/9/${path}`, '')).status, 204);
+  for (const path of ['http/requests', 'connections', 'ssl', 'workers'])
+    t.is((await send(port, 'DELETE', `/api/9/${path}`, '')).status, 204);
   t.is(await total(), 0);
+  const idle = { connections: { accepted: 0, dropped: 0 }, http: { requests: { total: 0 } } };
+  t.like(await client.get('workers'), [idle, idle]);
   t.like(await client.get('connections'), { accepted: 0, dropped: 0 });
 });
 
@@ -202,7 +205,15 @@ test.serial('handshakes are counted, failed ones and resumed sessions too', asyn
       const ssl = await client.get<{ handshakes_failed: number }>('ssl');
       return ssl.handshakes_failed > 0 && ssl;
     }),
-    { handshakes: 2, handshakes_failed: 1, session_reuses: 1 },
+    {
+      handshakes: 2,
+      handshakes_failed: 1,
+      session_reuses: 1,
+      no_common_protocol: 1,
+      no_common_cipher: 0,
+      handshake_timeout: 0,
+      peer_rejected_cert: 0,
+    },
   );
 });
 
