@@ -1,7 +1,7 @@
 /** Members: whether they are usable, why not, since when, and whether they are slow. */
-import { ms } from './format.js';
+import { codesText, ms, percent } from './format.js';
 import type { Live } from './live.js';
-import type { Peer, SlowMember, Statistics, Upstream } from './types.js';
+import type { FailingRow, Peer, SlowMember, Statistics, Upstream } from './types.js';
 
 /** States in which a member gets requests. */
 const USABLE = new Set(['up', 'checking']);
@@ -43,6 +43,38 @@ export function memberSince(live: Live, { engine, name }: Upstream, peer: Peer):
 
 export function slowText({ time, reference, than }: Slowness): string {
   return `first byte after ${ms(time)}; ${than === 'others' ? 'the others need' : 'usually'} ${ms(reference)}`;
+}
+
+export function failingText({ errors, requests, codes }: FailingRow): string {
+  return `${percent(errors, requests)} of its responses are 5xx: ${codesText(codes)}`;
+}
+
+/** Members of an upstream that are not usable, and are not meant to be. */
+export function isReduced({ peers }: Upstream): boolean {
+  return peers.some((peer) => !isUsable(peer) && !isPlanned(peer));
+}
+
+/** Members whose responses are errors, by their upstream and address, as the server has found them. */
+export class FailingMembers {
+  readonly #found = new Map<string, FailingRow>();
+
+  constructor(statistics: Statistics | undefined) {
+    for (const row of statistics?.failing ?? []) {
+      const engine = row.section === 'upstreams' ? 'http' : row.section === 'stream_upstreams' ? 'stream' : undefined;
+      if (engine !== undefined && row.part !== undefined && row.errors > 0) this.#found.set(keyOf(engine, row.name, row.part), row);
+    }
+  }
+
+  /** Those of an upstream by their id. */
+  of({ engine, name, peers }: Upstream): ReadonlyMap<number, FailingRow> {
+    const found = new Map<number, FailingRow>();
+    if (this.#found.size === 0) return found;
+    for (const { id, server } of peers) {
+      const row = this.#found.get(keyOf(engine, name, server));
+      if (row !== undefined) found.set(id, row);
+    }
+    return found;
+  }
 }
 
 /** Slow members by their upstream and address, as the server has found them. */

@@ -2,16 +2,16 @@
 import { useMemo } from 'preact/hooks';
 import { count, ms, rate } from './format.js';
 import { live } from './live.js';
-import { isPlanned, isUsable, SlowMembers } from './members.js';
+import { FailingMembers, isPlanned, isReduced, isUsable, SlowMembers } from './members.js';
 import { Missing, Panel } from './shell.js';
 import { State } from './state-mark.js';
 import { Table, type Column } from './table.js';
-import type { Row, Upstream } from './types.js';
+import type { Row, Statistics, Upstream } from './types.js';
 import { useValue } from './value.js';
 
 const LISTED = 8;
-/** A slow member weighs as much as one of ten that is away. */
-const SLOW_RANK = 0.1;
+/** Slow or failing members weigh as much as one of ten that is away. */
+const TROUBLED_RANK = 0.1;
 
 /** Below 0: no member is usable. Members that were set down or to drain are as they are meant to be. */
 function rankOf({ peers }: Upstream): number {
@@ -24,8 +24,9 @@ const requestsOf = ({ peers }: Upstream): number =>
 
 interface Ranked {
   readonly upstream: Upstream;
-  /** Slow members. */
+  /** Members. */
   readonly slow: number;
+  readonly failing: number;
   readonly rank: number;
 }
 
@@ -53,10 +54,10 @@ const UPSTREAMS: readonly Column<Ranked>[] = [
   },
 ];
 
-function stateOf({ upstream: { peers }, slow }: Ranked) {
-  const isReduced = peers.some((peer) => !isUsable(peer) && !isPlanned(peer));
-  if (!peers.some(isUsable)) return <State state="bad" word="no usable member" />;
-  if (isReduced) return <State state="warn" word="reduced" />;
+function stateOf({ upstream, slow, failing }: Ranked) {
+  if (!upstream.peers.some(isUsable)) return <State state="bad" word="no usable member" />;
+  if (failing > 0) return <State state="warn" word={`${count(failing)} failing`} />;
+  if (isReduced(upstream)) return <State state="warn" word="reduced" />;
   return slow > 0 ? <State state="warn" word={`${count(slow)} slow`} /> : <State state="up" />;
 }
 
@@ -73,11 +74,12 @@ const SERVERS: readonly Column<readonly [name: string, row: Row]>[] = [
 ];
 
 /** Those with a problem first, then those with the most requests. */
-function worst(upstreams: readonly Upstream[] | undefined, slowMembers: SlowMembers): readonly Ranked[] | undefined {
+function worst(upstreams: readonly Upstream[] | undefined, statistics: Statistics | undefined): readonly Ranked[] | undefined {
+  const [slowMembers, failingMembers] = [new SlowMembers(statistics), new FailingMembers(statistics)];
   return upstreams
     ?.map((upstream): Ranked => {
-      const slow = slowMembers.of(upstream).size;
-      return { upstream, slow, rank: rankOf(upstream) - (slow > 0 ? SLOW_RANK : 0) };
+      const [slow, failing] = [slowMembers.of(upstream).size, failingMembers.of(upstream).size];
+      return { upstream, slow, failing, rank: rankOf(upstream) - (slow + failing > 0 ? TROUBLED_RANK : 0) };
     })
     .sort((one, other) => one.rank - other.rank || requestsOf(other.upstream) - requestsOf(one.upstream))
     .slice(0, LISTED);
@@ -86,9 +88,9 @@ function worst(upstreams: readonly Upstream[] | undefined, slowMembers: SlowMemb
 export function UpstreamsTable() {
   const upstreams = useValue(live.upstreams);
   const statistics = useValue(live.statistics);
-  const slowMembers = JSON.stringify(statistics?.slow);
-  // Statistics come each second, with the same slow members mostly.
-  const shown = useMemo(() => worst(upstreams, new SlowMembers(statistics)), [upstreams, slowMembers]);
+  const troubled = JSON.stringify([statistics?.slow, statistics?.failing]);
+  // Statistics come each second, with the same slow and failing members mostly.
+  const shown = useMemo(() => worst(upstreams, statistics), [upstreams, troubled]);
   return (
     <Panel title="Upstreams" note={upstreams && count(upstreams.length)} actions={<a href="#/upstreams">All upstreams</a>}>
       {shown === undefined ? (

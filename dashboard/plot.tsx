@@ -27,7 +27,6 @@ interface Props {
   readonly least: number;
 }
 
-const HEIGHT = 104;
 /** Longest time between two samples that a line joins. Seconds. */
 const JOINED = 30;
 /** A scale shows so many minutes with seconds at most. */
@@ -80,13 +79,12 @@ function timeOf(at: number, span: number): string {
   });
 }
 
-function optionsOf(current: () => Props, width: number): uPlot.Options {
+function optionsOf(current: () => Props, size: Pick<uPlot.Options, 'width' | 'height'>): uPlot.Options {
   const { lines } = current();
   const axis = { stroke: colorOf('muted'), font: '11px system-ui, sans-serif', ticks: { show: false } };
   const marks = colorOf('text');
   return {
-    width,
-    height: HEIGHT,
+    ...size,
     // To the right of the last moment its time has half of its width.
     padding: [6, 16, 0, 0],
     legend: { show: false },
@@ -147,6 +145,9 @@ function drawMarks(plot: uPlot, marks: readonly number[], color: string): void {
   ctx.restore();
 }
 
+/** The style sheet has the height. */
+const sizeOf = ({ clientWidth: width, clientHeight: height }: HTMLElement): Pick<uPlot.Options, 'width' | 'height'> => ({ width, height });
+
 export function Plot(props: Props) {
   const { title, value, detail, lines, samples, marks, span } = props;
   const place = useRef<HTMLDivElement>(null);
@@ -159,13 +160,13 @@ export function Plot(props: Props) {
     const draw = (): void => {
       plot.current?.destroy();
       plot.current = new uPlot(
-        optionsOf(() => current.current, element.clientWidth),
+        optionsOf(() => current.current, sizeOf(element)),
         dataOf(current.current),
         element,
       );
     };
     draw();
-    const watcher = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height: HEIGHT }));
+    const watcher = new ResizeObserver(() => plot.current?.setSize(sizeOf(element)));
     watcher.observe(element);
     DARK.addEventListener('change', draw);
     return () => {

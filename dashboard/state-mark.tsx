@@ -21,6 +21,7 @@ const ALIAS: Readonly<Record<string, string>> = {
   diverged: 'unhealthy',
   away: 'unhealthy',
   slow: 'unavail',
+  failing: 'unavail',
 };
 
 export function Shape({ state }: { readonly state: string }) {

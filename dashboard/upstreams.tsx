@@ -5,10 +5,20 @@ import { addUpstream, editUpstream, upstreamKey } from './block.js';
 import { count, duration, ms } from './format.js';
 import { live } from './live.js';
 import { editMember } from './member.js';
-import { isUsable, memberSince, memberWhy, SlowMembers, slowText, type Slowness } from './members.js';
+import {
+  FailingMembers,
+  failingText,
+  isReduced,
+  isUsable,
+  memberSince,
+  memberWhy,
+  SlowMembers,
+  slowText,
+  type Slowness,
+} from './members.js';
 import { Missing } from './shell.js';
 import { State } from './state-mark.js';
-import type { Peer, Upstream } from './types.js';
+import type { FailingRow, Peer, Statistics, Upstream } from './types.js';
 import { useValue } from './value.js';
 import { VirtualTable } from './virtual.js';
 
@@ -20,24 +30,28 @@ interface Line {
   readonly upstream: Upstream;
   readonly peer: Peer | undefined;
   readonly slowness: Slowness | undefined;
-  /** Of the upstream. */
+  readonly failure: FailingRow | undefined;
+  /** Members of the upstream. */
   readonly slow: number;
+  readonly failing: number;
 }
 
-function linesOf(upstreams: readonly Upstream[], slowMembers: SlowMembers, text: string, onlyBroken: boolean): readonly Line[] {
+function linesOf(upstreams: readonly Upstream[], statistics: Statistics | undefined, text: string, onlyBroken: boolean): readonly Line[] {
+  const [slowMembers, failingMembers] = [new SlowMembers(statistics), new FailingMembers(statistics)];
   const wanted = text.toLowerCase();
   return upstreams.flatMap((upstream): readonly Line[] => {
     const isNamed = upstream.name.toLowerCase().includes(wanted);
-    const slow = slowMembers.of(upstream);
+    const [slow, failing] = [slowMembers.of(upstream), failingMembers.of(upstream)];
+    const counts = { slow: slow.size, failing: failing.size };
     const peers = upstream.peers.filter(
       (peer) =>
         (isNamed || peer.server.includes(wanted) || peer.name.toLowerCase().includes(wanted)) &&
-        (!onlyBroken || !isUsable(peer) || slow.has(peer.id)),
+        (!onlyBroken || !isUsable(peer) || slow.has(peer.id) || failing.has(peer.id)),
     );
     if (peers.length === 0 && (onlyBroken || !isNamed)) return [];
     return [
-      { upstream, peer: undefined, slowness: undefined, slow: slow.size },
-      ...peers.map((peer) => ({ upstream, peer, slowness: slow.get(peer.id), slow: slow.size })),
+      { upstream, peer: undefined, slowness: undefined, failure: undefined, ...counts },
+      ...peers.map((peer) => ({ upstream, peer, slowness: slow.get(peer.id), failure: failing.get(peer.id), ...counts })),
     ];
   });
 }
@@ -53,11 +67,11 @@ export function Upstreams({ path }: { readonly path: readonly string[] }) {
     () => (name === undefined ? all : all?.filter((upstream) => upstream.engine === engine && upstream.name === name)),
     [all, engine, name],
   );
-  const slow = JSON.stringify(statistics?.slow);
+  const troubled = JSON.stringify([statistics?.slow, statistics?.failing]);
   const lines = useMemo(
-    () => linesOf(chosen ?? [], new SlowMembers(statistics), text, onlyBroken),
-    // Statistics come each second, with the same slow members mostly.
-    [chosen, slow, text, onlyBroken],
+    () => linesOf(chosen ?? [], statistics, text, onlyBroken),
+    // Statistics come each second, with the same slow and failing members mostly.
+    [chosen, troubled, text, onlyBroken],
   );
   if (chosen === undefined) return <Missing part="upstreams" />;
   const members = chosen.reduce((sum, { peers }) => sum + peers.length, 0);
@@ -101,11 +115,7 @@ export function Upstreams({ path }: { readonly path: readonly string[] }) {
           head={<Head />}
           id={lineId}
           row={(line, index) =>
-            line.peer === undefined ? (
-              <Group upstream={line.upstream} slow={line.slow} index={index} />
-            ) : (
-              <MemberLine {...line} peer={line.peer} index={index} now={now} />
-            )
+            line.peer === undefined ? <Group {...line} index={index} /> : <MemberLine {...line} peer={line.peer} index={index} now={now} />
           }
         />
       )}
@@ -129,7 +139,7 @@ function Head() {
   );
 }
 
-function Group({ upstream, slow, index }: { readonly upstream: Upstream; readonly slow: number; readonly index: number }) {
+function Group({ upstream, slow, failing, index }: Pick<Line, 'upstream' | 'slow' | 'failing'> & { readonly index: number }) {
   const { engine, name, peers, queue } = upstream;
   const usable = peers.filter(isUsable).length;
   return (
@@ -138,9 +148,10 @@ function Group({ upstream, slow, index }: { readonly upstream: Upstream; readonl
         <a href={`#/upstreams/${engine}/${encodeURIComponent(name)}`}>{name}</a>
         {engine === 'stream' && <span class="tag">stream</span>}
         <State
-          state={usable === peers.length && usable > 0 ? 'up' : usable === 0 ? 'bad' : 'warn'}
+          state={usable === 0 ? 'bad' : isReduced(upstream) ? 'warn' : 'up'}
           word={`${count(usable)} of ${count(peers.length)} usable`}
         />
+        {failing > 0 && <State state="failing" word={`${count(failing)} failing`} />}
         {slow > 0 && <State state="slow" word={`${count(slow)} slow`} />}
         {queue !== undefined && <span class="muted">{count(queue.size)} waiting</span>}
         {mayChange('upstream_api', name) && (
@@ -162,13 +173,11 @@ function MemberLine({
   upstream,
   peer,
   slowness,
+  failure,
   index,
   now,
-}: Pick<Line, 'upstream' | 'slowness'> & { readonly peer: Peer; readonly index: number; readonly now: number }) {
-  const isSlow = slowness !== undefined && isUsable(peer);
-  const since = isSlow ? slowness.since : memberSince(live, upstream, peer);
-  const why = isSlow ? slowText(slowness) : memberWhy(live, upstream, peer);
-  const state = isSlow ? 'slow' : peer.state;
+}: Pick<Line, 'upstream' | 'slowness' | 'failure'> & { readonly peer: Peer; readonly index: number; readonly now: number }) {
+  const { state, since, why } = troubleOf({ upstream, slowness, failure }, peer);
   return (
     <div class="cells" role="row" aria-rowindex={index + 2}>
       <span role="cell" class="c-member" title={peer.name === peer.server ? undefined : peer.name}>
@@ -210,4 +219,11 @@ function MemberLine({
       </span>
     </div>
   );
+}
+
+/** What is wrong with a member, the worst first. */
+function troubleOf({ upstream, slowness, failure }: Pick<Line, 'upstream' | 'slowness' | 'failure'>, peer: Peer) {
+  if (isUsable(peer) && failure !== undefined) return { state: 'failing', since: failure.since, why: failingText(failure) };
+  if (isUsable(peer) && slowness !== undefined) return { state: 'slow', since: slowness.since, why: slowText(slowness) };
+  return { state: peer.state, since: memberSince(live, upstream, peer), why: memberWhy(live, upstream, peer) };
 }

@@ -17,6 +17,10 @@ const setup = shared(startIncident);
 const together = (...texts: readonly string[]): string =>
   `[...document.querySelectorAll('tr, .problems li, .changes li, .log p')].some(({ innerText }) => ${JSON.stringify(texts)}.every((text) => innerText.includes(text)))`;
 
+/** As {@link together}, of a row of the list of members. */
+const member = (address: string, words: string): string =>
+  `[...document.querySelectorAll('.virtual-row')].some(({ innerText }) => innerText.includes(${JSON.stringify(address)}) && /${words}/.test(innerText))`;
+
 async function go(page: Page, place: string): Promise<void> {
   await page.value(`location.hash = '#/${place}'`);
 }
@@ -52,7 +56,7 @@ browserTest.serial('chromium: errors by server, location and member, and the req
 
 browserTest.serial('chromium: slow members since when, and slow requests with the phase that took the time', async (t) => {
   t.timeout(300_000);
-  const { slow } = await setup();
+  const { slow, failing } = await setup();
   const page = await openPage(await setup(), 'open', '#/slow');
   await page.until(together(slow, 'checkout', 'of the others', 's'));
   await page.until(together('GET', '/checkout', 'first byte', `${slow} of checkout`));
@@ -61,9 +65,8 @@ browserTest.serial('chromium: slow members since when, and slow requests with th
   await go(page, 'limits');
   await page.until(together('clients', 'full'));
   await go(page, 'upstreams');
-  await page.until(
-    `[...document.querySelectorAll('.virtual-row')].some(({ innerText }) => innerText.includes(${JSON.stringify(slow)}) && /slow[^]*first byte after/.test(innerText))`,
-  );
+  await page.until(member(slow, 'slow[^]*first byte after'));
+  await page.until(member(failing, 'failing[^]*100 % of its responses are 5xx: 500 ×'));
   await look(page, 'light');
   await pictures(page, 'upstreams', ['light']);
   t.deepEqual(page.errors, []);

@@ -8,6 +8,7 @@ export const LOOKS = {
   light: { scheme: 'light', width: 1440, height: 900 },
   dark: { scheme: 'dark', width: 1440, height: 900 },
   phone: { scheme: 'dark', width: 390, height: 844 },
+  wide: { scheme: 'light', width: 2560, height: 1440 },
 } as const;
 export type Look = keyof typeof LOOKS;
 
