@@ -286,3 +286,20 @@ ofRings('without io_uring, and when it is switched off, each call is made by its
   await waitFor('all', () => all.every(({ received }) => received() === 'hello') || undefined);
   t.is(it.calls.together.length, before);
 });
+
+ofRings('clients that send more than one read takes are not reset by a response and a close', async (t) => {
+  const it = stage(t);
+  const all = await pairs(t, it, 6);
+  for (const { connection } of all) {
+    const user = new Quiet();
+    user.onData = () => {
+      connection.write('no', 'latin1');
+      connection.destroySoon();
+    };
+    connection.client = user;
+  }
+  const ends = all.map(async ({ socket }) => once(socket, 'close'));
+  for (const { socket } of all) socket.write('x'.repeat(30_000));
+  t.deepEqual((await Promise.all(ends)).flat(), Array(6).fill(false), 'an error has closed one');
+  t.deepEqual(new Set(all.map(({ received }) => received())), new Set(['no']));
+});

@@ -174,8 +174,21 @@ export class EpollConnection extends SendingSocket implements Connection, Descri
       this.#readNothing(count);
       return;
     }
-    this.#readsMuch = count === AHEAD;
-    this.client?.onData(reads.bytes(place, count), true);
+    const bytes = reads.bytes(place, count);
+    if (count === AHEAD) this.#readOn(bytes);
+    else this.client?.onData(bytes, true);
+  }
+
+  /** Reads behind bytes that have filled their place: a connection that is closed with unread bytes is reset, and the response may be lost. */
+  #readOn(bytes: Buffer): void {
+    this.#readsMuch = true;
+    const buffer = this.memory?.next() ?? this.buffer ?? bytes;
+    const room = buffer.length - bytes.length;
+    const count = room > 0 ? this.bytes.receive(this.number, buffer.subarray(bytes.length)) : 0;
+    if (room > 0) bytes.copy(buffer);
+    this.client?.onData(count > 0 ? buffer.subarray(0, bytes.length + count) : bytes, true);
+    // The end is reported again, an error is not.
+    if (count < 0 && !this.destroyed) this.#readNothing(count);
   }
 
   keepAhead(reads: ReadsAhead, place: number): void {

@@ -30,6 +30,8 @@ export class EpollListening implements ListeningSocket, DescriptorOwner {
     const { path, descriptor, shared, backlog } = place;
     const handle = descriptor === undefined ? (path === undefined ? bindTcp(place, shared) : bindUnix(path)) : adoptBound(descriptor);
     const socket = new EpollListening(loop, place, user, handle);
+    // Connections have it from their listening socket.
+    if (path === undefined) loop.calls.setOption(handle.fd, Level.Tcp, TcpOption.NoDelay, 1);
     const error = Math.min(loop.calls.listen(handle.fd, backlog), 0) || Math.min(loop.add(handle.fd, socket, Ready.Read), 0);
     if (error === 0) return socket;
     handle.close();
@@ -69,7 +71,6 @@ export class EpollListening implements ListeningSocket, DescriptorOwner {
     const { loop, place, user } = this;
     const isUnix = place.path !== undefined;
     const remote = isUnix ? undefined : loop.calls.peer;
-    if (!isUnix) loop.calls.setOption(descriptor, Level.Tcp, TcpOption.NoDelay, 1);
     user.onAccepted(new EpollConnection(loop, descriptor, user.newMemory(), place.buffer, remote));
   }
 
