@@ -179,7 +179,7 @@ export class EpollConnection extends SendingSocket implements Connection, Descri
     else this.client?.onData(bytes, true);
   }
 
-  /** Reads behind bytes that have filled their place: a connection that is closed with unread bytes is reset, and the response may be lost. */
+  /** Reads more after bytes that have filled their place: a connection that is closed with unread bytes is reset, and the response may be lost. */
   #readOn(bytes: Buffer): void {
     this.#readsMuch = true;
     const buffer = this.memory?.next() ?? this.buffer ?? bytes;
