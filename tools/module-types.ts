@@ -36,7 +36,7 @@ rmSync(target, { recursive: true, force: true });
 mkdirSync(target, { recursive: true });
 for (const file of globSync(`{${PARTS.join(',')}}/**/*.d.ts`, { cwd: source })) {
   mkdirSync(dirname(join(target, file)), { recursive: true });
-  // What it loads for its effect at run time has no types for anybody.
+  // Imports for their effect at run time have no types.
   writeFileSync(join(target, file), readFileSync(join(source, file), 'utf8').replace(/^import 'reflect-metadata';\n/m, ''));
 }
 writeFileSync(join(target, 'README.md'), README);

@@ -9,7 +9,7 @@ import { upstreamTlsDirectives } from '../../core/toolkit/tls/upstream-directive
 
 const ANYWHERE = ['http', 'server', 'location'] as const;
 
-/** A text with variables, or a regular expression behind `~` (or `~*`: in any case). */
+/** A text with variables, or a regular expression after `~` (or `~*`: in any case). */
 function redirectWord(): ArgType<Template | RegExp> {
   const text = template();
   return argType({
@@ -23,7 +23,7 @@ function redirectWord(): ArgType<Template | RegExp> {
   });
 }
 
-/** What the name or an attribute of a cookie is compared with: as {@link redirectWord}, in any case unless it is a path. */
+/** Text or expression that the name or an attribute of a cookie is compared with: as {@link redirectWord}, in any case unless it is a path. */
 function cookieWord(form: string, isPath = false): ArgType<Template | RegExp> {
   const word = redirectWord();
   return argType({
@@ -123,5 +123,5 @@ export const directives = {
   ...storeDirectives('proxy'),
 };
 
-/** What these directives say for one location. */
+/** Values of these directives in one location. */
 export type ProxyScope = LocationScope<typeof directives>;

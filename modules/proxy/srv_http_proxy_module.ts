@@ -104,7 +104,7 @@ export class Proxy {
   }
 }
 
-/** What all locations have in common. */
+/** Settings that all locations have in common. */
 interface InCommon {
   readonly tls: UpstreamTlsSettings<HttpRequest>;
   readonly settings: ExchangeSettings<'proxy'>;

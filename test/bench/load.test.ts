@@ -12,7 +12,7 @@ test('the figures of a run are read from the line of the script', (t) => {
 });
 
 test('responses that were no success and socket errors are faults', (t) => {
-  t.deepEqual(readReport(wrkOutput({ status: 3, read: 1 })).faults, ['wrk: 1 read errors', 'wrk: 3 answers that were no success']);
+  t.deepEqual(readReport(wrkOutput({ status: 3, read: 1 })).faults, ['wrk: 1 read errors', 'wrk: 3 responses without success']);
 });
 
 test('output without a report is an error that shows it', (t) => {

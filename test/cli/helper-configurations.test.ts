@@ -95,7 +95,7 @@ test('a reload starts a helper at once that waits to be started again', async (t
   t.is(deaths().length, 7);
 });
 
-test('whoever starts the server is told that a helper cannot do its work, and traffic goes on', async (t) => {
+test('a start reports that a helper cannot do its work, and traffic goes on', async (t) => {
   const taken = createServer();
   await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
   t.teardown(() => taken.close());

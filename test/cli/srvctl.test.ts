@@ -311,7 +311,7 @@ test('help and documentation have every command, and every option means one thin
   t.regex((await srvctl(['--version'])).stdout, /^srvctl \S+\n$/);
 });
 
-/** What a shell offers for a line, after the script of its completion. */
+/** Words that a shell offers for a line, after the script of its completion. */
 function completed(shell: string, args: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) =>
     execFile(shell, args, (error, stdout, stderr) => (error || stderr !== '' ? reject(new Error(stderr)) : resolve(stdout.trim()))),

@@ -19,7 +19,7 @@ test('-q keeps quiet about success', async (t) => {
   t.is(stderr, '');
 });
 
-test('-t of a bad configuration tells every error and fails', async (t) => {
+test('-t of a bad configuration reports every error and fails', async (t) => {
   const { code, stderr, prefix } = await check(t, 'foo on;\nworker_processes many;\nevents { bar; }\n', {}, { args: ['-q'] });
   t.is(code, 1);
   t.regex(stderr, /^srv: \[emerg\] unknown directive "foo" in .*\/conf\/srv\.conf:1\n/);
@@ -86,7 +86,7 @@ test('what is suggested may be there, or it is said where', async (t) => {
   ]);
 });
 
-test('a warning is reported at -t, and stands once in the log of a start', async (t) => {
+test('a warning is reported at -t, and is once in the log of a start', async (t) => {
   const conf = `events {} http { server { listen 127.0.0.1:%%PORT_web%%; server_name a/b; server_name a/b; } }`;
   const { code, stderr, prefix } = await check(t, conf);
   t.is(code, 0);
@@ -103,7 +103,7 @@ test('a warning is reported once, whatever else is wrong', async (t) => {
   t.is([...stderr.matchAll(/\[warn\]/g)].length, 1, stderr);
 });
 
-test('where a module is missing, what cannot be a directive of it is told, and what was not checked', async (t) => {
+test('where a module is missing, what cannot be a directive of it is reported, and what was not checked', async (t) => {
   const conf = `load_module modules/nope.so;
 events { brotli 1; }
 http {
@@ -121,7 +121,7 @@ http {
   );
 });
 
-test('a name that is nearly one of nginx is not taken for another one', async (t) => {
+test('a name that is nearly one of nginx is not confused with another one', async (t) => {
   const { stderr } = await check(t, 'events {} http { server { listen 127.0.0.1:8001; location / { memcached_bidn x; } } }');
   t.regex(stderr, /^ {4}did you mean "memcached_bind"\? not supported by this version: /m);
 });
@@ -183,7 +183,7 @@ test('-T of a bad configuration prints no files', async (t) => {
   t.is(stdout, '');
 });
 
-/** Lines with errors that `-t` reports, and those that the configuration marks. */
+/** Lines with errors that `-t` reports, and lines that the configuration marks. */
 async function errorLines(
   t: ExecutionContext,
   text: string,

@@ -23,7 +23,7 @@ const BASIC = 'auth_basic x; auth_basic_user_file open;';
 const MAIN = `helper broker modules/srv_helper_broker_module.so conf/broker.conf;
 helper ctrl modules/srv_helper_ctrl_module.so conf/ctrl.conf; events {}`;
 
-/** What `-t` says of servers of the control plane, the first of which is on line 2. Each has ports of its own. */
+/** Messages of `-t` about servers of the control plane, the first of which is on line 2. Each has ports of its own. */
 async function checked(t: ExecutionContext, servers: readonly string[]): Promise<string> {
   const lines = servers.map((server, at) => server.replaceAll('%%PORT_a%%', `%%PORT_p${at}%%`));
   const ctrl = `load_module modules/srv_http_sendmsg_module.so; events {} http {\n${lines.join('\n')}\n}`;

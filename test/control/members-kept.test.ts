@@ -7,7 +7,7 @@ import { errorOf } from './api-client.js';
 import { nodeConf, sharedNode, startNode, type Node } from './node.js';
 import { stateLines } from './state-lines.js';
 
-/** What `-T` prints of the difference between the file and the current configuration in an upstream. */
+/** Lines that `-T` prints of the difference between the file and the current configuration in an upstream. */
 async function driftOf(t: ExecutionContext, { srv }: Node, upstream: string): Promise<string[]> {
   const { stdout } = await check(t, undefined, {}, { args: ['-T'], prefix: srv.prefix });
   const lines = stdout.split('\n').filter((line) => line !== '');
@@ -36,7 +36,7 @@ function edit({ srv }: Node, changed: Readonly<Record<string, string>>): Promise
   return srv.configure(nodeConf({ http: Object.values({ ...FILE, ...changed }).join('\n'), server: OWN_SERVER }));
 }
 
-/** Brings the file into force; resolves with what was logged meanwhile. */
+/** Reloads the file; resolves with what was logged meanwhile. */
 async function reload({ srv }: Node, until = /reconfigured/): Promise<string> {
   const before = srv.log().length;
   srv.signal('SIGHUP');
@@ -76,7 +76,7 @@ test('changes, ids and versions survive a reload, a change of the file, a restar
   });
   t.deepEqual(await again.list(), reloaded);
   t.is((await again.members()).find(({ id }) => id === 0)?.['weight'], 9);
-  // If-Match goes by what is there, not by when it was read.
+  // If-Match goes by the state of the resource, not by when it was read.
   t.deepEqual(await versions(again), before);
   const ifMatch = { 'if-match': String(before[2]) };
   t.is((await again.upstreams('PATCH', '/demo/servers/0', { weight: 8 }, ifMatch)).status, 200);
@@ -132,7 +132,7 @@ test('a state file that went missing is reported at a reload, a test and a start
   writeInto(node.srv.prefix, 'logs/error.log', '');
   const again = await startNode(t, { http, prefix: node.srv.prefix });
   t.is(again.srv.log().match(missing)?.length, 1);
-  // What it held is back with the file, under the ids it had.
+  // Its members are back with the file, under the ids that they had.
   writeInto(node.srv.prefix, 'demo.state', 'server 127.0.0.1:1;\n');
   again.srv.signal('SIGHUP');
   await again.srv.waitForLog(/reconfigured/);

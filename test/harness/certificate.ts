@@ -8,14 +8,14 @@ export interface Certificate {
   readonly cert: string;
 }
 
-/** What a certificate may be other than usual. */
+/** Properties of an unusual certificate. */
 export interface CertificateOptions {
   readonly kind?: 'rsa' | 'ec' | 'ed25519';
   /** Of an RSA key: 2048. */
   readonly bits?: number;
   /** Days from now on: when it begins and ends to be valid. */
   readonly days?: readonly [from: number, to: number];
-  /** Who signs it, with a key of kind `ec`; absent: it does so itself. */
+  /** The authority that signs it, with a key of kind `ec`; absent: it does so itself. */
   readonly issuer?: Certificate;
   /** URL of a responder of OCSP (RFC 5280, 4.2.2.1). */
   readonly responder?: string;
@@ -105,7 +105,7 @@ interface Body {
   readonly responder: string | undefined;
 }
 
-/** What is signed (RFC 5280, 4.1). */
+/** The signed part (RFC 5280, 4.1). */
 function tbsCertificate({ names, issuerName, key, algorithm, days: [from, to], responder }: Body): Buffer {
   const name = nameOf(names[0]);
   const validity = sequence(utcTime(Date.now() + from * DAY_MS), utcTime(Date.now() + to * DAY_MS));

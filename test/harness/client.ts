@@ -5,7 +5,7 @@ import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import type { ExecutionContext } from 'ava';
 import { waitFor } from './wait.js';
 
-/** A connection that sends what it is told and keeps all that comes. Bytes are latin1 characters. */
+/** A connection that sends given bytes and keeps all that comes. Bytes are latin1 characters. */
 export class RawConnection {
   received = '';
   /** The other side has ended it, or it was reset. */
@@ -42,7 +42,7 @@ export class RawConnection {
     return this.received;
   }
 
-  /** What came so far; the next {@link receive} starts after it. */
+  /** Text that came so far; the next {@link receive} starts after it. */
   take(): string {
     const taken = this.received;
     this.received = '';
@@ -63,7 +63,7 @@ export function connectRawTls(t: ExecutionContext, port: number, options: Connec
 function connected(t: ExecutionContext, socket: Socket, event: string): Promise<RawConnection> {
   t.teardown(() => socket.destroy());
   return new Promise((resolve, reject) => {
-    // A failed handshake can be told twice.
+    // A failed handshake can be reported twice.
     socket.on('error', reject);
     socket.once(event, () => resolve(new RawConnection(socket)));
   });
@@ -121,7 +121,7 @@ export function get(port: number, path: string, options: RequestOptions = {}): P
         );
       },
     );
-    request.once('timeout', () => request.destroy(new Error(`no answer from port ${port} for ${path}`)));
+    request.once('timeout', () => request.destroy(new Error(`no response from port ${port} for ${path}`)));
     request.once('error', reject);
     // Header fields are bytes; in front of a string Node.js would write them as UTF-8.
     request.end(typeof options.body === 'string' ? Buffer.from(options.body) : options.body);

@@ -18,7 +18,7 @@ export interface DatagramBackend {
   close(): Promise<void>;
 }
 
-/** What a member sends back for a datagram, any number of datagrams. */
+/** Replies of a member to a datagram, any number of datagrams. */
 export type Respond = (bytes: Buffer, send: (bytes: Buffer | string) => void) => void;
 
 export const echo: Respond = (bytes, send) => send(bytes);
@@ -49,7 +49,7 @@ export class DatagramClient {
 
   constructor(private readonly socket: Socket) {
     socket.on('message', (bytes) => this.received.push(bytes));
-    // Nobody listens there any more.
+    // No socket listens there any more.
     socket.on('error', () => undefined);
   }
 
@@ -61,7 +61,7 @@ export class DatagramClient {
     this.socket.send(bytes);
   }
 
-  /** The datagram that comes after those which are here. */
+  /** The next datagram to come. */
   async next(): Promise<Buffer> {
     const { length } = this.received;
     await waitFor('a datagram', () => this.received.length > length);

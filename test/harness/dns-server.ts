@@ -1,4 +1,4 @@
-/** A DNS server whose records, failures and lies a test changes while it runs. UDP and TCP on one free port of the loopback. */
+/** A DNS server whose records, failures and false replies a test changes while it runs. UDP and TCP on one free port of the loopback. */
 import { createSocket, type Socket as DatagramSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
@@ -222,7 +222,7 @@ async function opened(port: number, host: string): Promise<DnsServer> {
       await once(datagrams, 'listening');
       return new DnsServer(datagrams, streams);
     } catch (error) {
-      // The port is free for TCP, and somebody else has it for UDP.
+      // The port is free for TCP, and another process has it for UDP.
       datagrams.close();
       streams.close();
       if (port !== 0 || attempt === 10) throw error;

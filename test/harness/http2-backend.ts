@@ -13,7 +13,7 @@ import type { Scope } from './scope.js';
 
 export interface Http2Backend {
   readonly port: number;
-  /** Those opened so far, in order. */
+  /** Open and closed connections so far, in order. */
   readonly sessions: readonly ServerHttp2Session[];
   /** Most streams that were open at the same time on one connection. */
   readonly mostStreams: number;

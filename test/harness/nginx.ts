@@ -20,7 +20,7 @@ function prepare(t: ExecutionContext, http: string, outside = 'events {}'): { pr
   return { program, args: ['-e', '/dev/null', '-p', folder, '-c', join(folder, 'nginx.conf')], folder };
 }
 
-/** What `nginx -t` says of the inside of an `http` block, or of what is before it: its first message without the place, empty if there is none. */
+/** Verdict of `nginx -t` on the inside of an `http` block, or of what is before it: its first message without the place, empty if there is none. */
 export function nginxVerdict(t: ExecutionContext, http: string, outside?: string): string {
   const { program, args } = prepare(t, http, outside);
   const { stderr } = spawnSync(program, ['-t', ...args], { encoding: 'utf8' });

@@ -3,7 +3,7 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import test from 'ava';
 
-/** The path of a program, or undefined if it is not installed. Daemons mostly lie in folders that a user's PATH leaves out. */
+/** The path of a program, or undefined if it is not installed. Daemons are mostly in folders that a user's PATH leaves out. */
 export function findProgram(name: string): string | undefined {
   const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/sbin', '/usr/local/sbin'];
   return folders.map((folder) => join(folder, name)).find(isExecutable);

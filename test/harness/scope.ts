@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 
-/** What started things belong to, and end with: a test, or with {@link fileScope} all tests of a file. */
+/** The owner of started things, which end with it: a test, or with {@link fileScope} all tests of a file. */
 export interface Scope extends Pick<ExecutionContext, 'teardown'> {
   /** Of a test: whether nothing has failed so far. */
   readonly passed: boolean;
@@ -41,7 +41,7 @@ export function shared<T>(start: (scope: Scope) => Promise<T>): () => Promise<T>
 }
 
 /**
- * For tests that mostly wait: all cases are run at the same time, when the first test asks for the result of one. What they start ends after
+ * For tests that mostly wait: all cases are run at the same time, when the first test asks for the result of one. Things that they start end after
  * the last test of the file.
  */
 export function together<Case, Result>(

@@ -12,8 +12,8 @@
  * });
  * ```
  *
- * - `%%PORT_name%%` becomes a free port, the same wherever the name stands; `srv.port('name')` tells it. `%%PREFIX%%` is the prefix.
- * - It is started with `daemon off`. {@link startSrv} resolves when the pid file is there: every listener is open then.
+ * - `%%PORT_name%%` becomes a free port, the same wherever the name is; `srv.port('name')` returns it. `%%PREFIX%%` is the prefix.
+ * - It is started with `daemon off`. {@link startSrv} resolves when the pid file exists: every listener is open then.
  * - At the end of the test it is stopped with SIGTERM, and the test fails if any of its processes is left, or if it logged that a
  *   worker died or something went uncaught (`allowCrashes` for tests that crash it).
  * - {@link runSrv} is for runs that end by themselves: `-t`, `-v`, a rejected configuration.
@@ -56,7 +56,7 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** What the end of a server may take on a busy machine. */
+/** Time that the end of a server may take on a busy machine. */
 const END_MS = 40_000;
 /** Lines of the error log that a failed test shows. */
 const SHOWN_LINES = 40;

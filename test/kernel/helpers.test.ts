@@ -109,7 +109,7 @@ test('what a terminal sends to all processes ends the helper with the server, no
   t.notRegex(srv.log(), /exited on signal/);
 });
 
-test('a reload starts helpers that are new and ends those that are gone', async (t) => {
+test('a reload starts new helpers and ends helpers without a line', async (t) => {
   const srv = await start(t);
   const pid = await helperPid(srv);
   await srv.configure(CONF.replace(/helper .*/, ''));

@@ -1,4 +1,4 @@
-/** What a module's constructor asks for, and what it throws. */
+/** Services that a module's constructor asks for, and errors that it throws. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';

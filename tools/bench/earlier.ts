@@ -4,7 +4,7 @@ import type { Result } from './results.js';
 import type { Scenario } from './scenario.js';
 
 /**
- * The measurements of earlier runs of this machine, for those that were not made now: a complete run takes most of an hour.
+ * The measurements of earlier runs of this machine, for measurements that were not made now: a complete run takes most of an hour.
  * @param file what `--json` of that run has written
  * @param now what was measured now, which replaces the same of then
  * @param scenarios in the order of the report

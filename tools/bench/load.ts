@@ -81,8 +81,8 @@ export function readReport(output: string): Load {
     p50: report.p50 / 1000,
     p99: report.p99 / 1000,
     faults: [
-      ...faults.map(([kind, count]) => `wrk: ${count} ${kind === 'status' ? 'answers that were no success' : `${kind} errors`}`),
-      ...(report.requests === 0 ? ['wrk: not one answer'] : []),
+      ...faults.map(([kind, count]) => `wrk: ${count} ${kind === 'status' ? 'responses without success' : `${kind} errors`}`),
+      ...(report.requests === 0 ? ['wrk: not one response'] : []),
     ],
   };
 }

@@ -17,7 +17,7 @@ export interface Machine {
 }
 
 /**
- * @param cores those that the benchmark may use
+ * @param cores that the benchmark may use
  * @param dir where the journal and the sockets of the servers will live: its file system decides what a flush to disk costs
  */
 export function describeMachine(programs: Programs, cores: readonly number[], dir: string): Machine {

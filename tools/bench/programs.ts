@@ -67,7 +67,7 @@ export function describeMissing(found: Programs): string[] {
   return missing(found).map((name) => `${name} is missing: ${programs[name].without} (Debian: apt-get install ${programs[name].package})`);
 }
 
-/** Installs what is missing from Debian's packages. Throws when this is no Debian, the user is not root, or apt-get fails. */
+/** Installs what is missing from Debian's packages. Throws when the system is not Debian, the user is not root, or apt-get fails. */
 export function installMissing(found: Programs): void {
   const packages = missing(found).map((name) => programs[name].package);
   if (packages.length === 0) return;

@@ -283,7 +283,7 @@ export class Exchange implements RequestOwner, MemberReader, QueueUser, Upstream
       this.#couldNotTry(attempt, own, `${reason} while connecting to upstream`);
       return;
     }
-    // RFC 9112, 9.3.1: a member may close an idle connection while a request is on its way. That is no failure of the member and costs no try.
+    // RFC 9112, 9.3.1: a member may close an idle connection while a request is on its way. That does not count as a failure of the member and costs no try.
     if (attempt?.stream?.isReused === true && attempt.peer !== undefined && attempt.received === 0 && this.#mayRepeat()) {
       this.#repeat(attempt, attempt.peer, false);
       return;

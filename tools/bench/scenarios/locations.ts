@@ -115,7 +115,7 @@ class Editor {
         () => 0,
       );
       if (status >= 200 && status < 300) break;
-      if (performance.now() > deadline) throw new Error(`the API does not answer (status ${status})`);
+      if (performance.now() > deadline) throw new Error(`the API does not respond (status ${status})`);
       await delay(10);
     }
     // Right after a start with many locations it may be late.

@@ -116,7 +116,7 @@ class GroupClient {
         () => 0,
       );
       if (status >= 200 && status < 300) return;
-      if (performance.now() > deadline) throw new Error(`the API does not answer (status ${status})`);
+      if (performance.now() > deadline) throw new Error(`the API does not respond (status ${status})`);
     }
   }
 
