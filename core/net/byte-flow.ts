@@ -1,16 +1,12 @@
 import type { Connection, PassingUser } from './transport/connection.js';
 import type { NetContext } from './net-context.js';
+import { PassedSize } from './passed-size.js';
 import type { ReadMemory } from './read-memory.js';
 import type { Timed } from './timers.js';
 import { tryWrite } from './try-write.js';
 
 /** Reads from this size on are of a sender that has much to say: it gets memory of its own, which is passed on as it is. */
 const LARGE = 16_384;
-
-/** Bytes that the system passes on in one step: at most, to begin with, and to a target that does not keep up, for which memory holds the rest. */
-const MOST_PASSED = 524_288;
-const FIRST_PASSED = 131_072;
-const LEAST_PASSED = 65_536;
 
 /** Why nothing is read at the moment. */
 const enum Waits {
@@ -43,7 +39,7 @@ export class ByteFlow implements Timed, PassingUser {
   /** Read before the rate allows to send it: more than one read may bring, or before the flow began. */
   #held: Buffer | undefined = undefined;
   #onSent: (() => void) | undefined = undefined;
-  most = FIRST_PASSED;
+  readonly #passedSize = new PassedSize();
   #isPassing = false;
   /** Bytes that wait in memory of no pool. */
   #counted = 0;
@@ -60,6 +56,10 @@ export class ByteFlow implements Timed, PassingUser {
   ) {
     this.#startedAt = context.clock.now;
     memory?.limit(rate > 0 ? rate : Infinity);
+  }
+
+  get most(): number {
+    return this.#passedSize.bytes;
   }
 
   /** Nothing is read because the rate does not allow it. */
@@ -95,8 +95,11 @@ export class ByteFlow implements Timed, PassingUser {
     const hasRoom = rest.length === 0 || target.write(borrowed && !isKept ? Buffer.from(rest) : rest);
     const isBehind = rest.length > 0 && target.writableLength > 0;
     if (isBehind && isKept) this.#keep(memory.keep());
-    // A session that is idle keeps no buffer.
-    if (!this.#isPassing) memory?.useOwn(chunk.length >= LARGE && !this.#startPassing());
+    if (!this.#isPassing) {
+      const passes = chunk.length >= LARGE && this.#startPassing();
+      // A session that is idle keeps no buffer.
+      memory?.useOwn(chunk.length >= LARGE && !passes);
+    }
     // Without room `drain` follows.
     if (isBehind && !hasRoom) this.#wait(Waits.ForTarget);
     if (this.rate > 0) this.#limit(chunk.length);
@@ -110,14 +113,14 @@ export class ByteFlow implements Timed, PassingUser {
   onPassed(count: number, rest: Buffer | undefined): void {
     const { target, source, context } = this;
     this.owner.onPassed(this, count);
+    this.#passedSize.adapt(count, rest === undefined);
     if (rest !== undefined) {
-      this.most = Math.max(this.most / 2, LEAST_PASSED);
       const hasRoom = target.write(rest);
       if (!hasRoom) {
         this.#count(rest.length);
         this.#wait(Waits.ForTarget);
       }
-    } else if (count === this.most) this.most = Math.min(this.most * 2, MOST_PASSED);
+    }
     if (count >= LARGE && !context.buffers.isScarce) return;
     this.#isPassing = false;
     source.endPassing?.();

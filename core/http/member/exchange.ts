@@ -388,6 +388,10 @@ export class Exchange implements RequestOwner, MemberReader, QueueUser, Upstream
     return (this.#copy ??= new ResponseCopy(this.request, this.route.copyStore, () => this.#relay?.flow?.onDrain()));
   }
 
+  get isCopied(): boolean {
+    return this.#copy !== undefined;
+  }
+
   get isCopyFull(): boolean {
     return this.#copy?.isFull === true;
   }

@@ -2,6 +2,7 @@
 import type { AttemptHead } from '../../contract/member.js';
 import type { HeadLimits } from '../../net/http1/message-head.js';
 import type { PeerConnection } from '../../net/peer-connection.js';
+import type { Connection, PassingUser } from '../../net/transport/connection.js';
 import type { TlsClient } from '../../net/tls-client.js';
 import type { Peer } from '../../upstream/peer.js';
 import type { Upstream } from '../../upstream/upstream.js';
@@ -71,6 +72,13 @@ export interface MemberStream {
   /** The response is read no further for now, and on again. */
   pause(): void;
   resume(): void;
+  /**
+   * The rest of a body of known length goes to a socket without being read, see `Connection.passTo`; {@link MemberReader.onRead} and
+   * {@link MemberReader.onEnd} follow as ever. Absent, or false: it cannot.
+   */
+  passBody?(target: Connection, user: PassingUser): boolean;
+  /** Undoes {@link passBody}. */
+  endPassing?(): void;
   /** {@link MemberReader.onTimeout} follows after so many milliseconds; it moves with each call. */
   limit(milliseconds: number): void;
   unlimit(): void;

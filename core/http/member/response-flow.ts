@@ -2,6 +2,7 @@ import type { Timed } from '../../net/timers.js';
 import type { Request } from '../request/request.js';
 import { sizeFor } from '../request/template-size.js';
 import { bufferResponse, isResponseBehind } from '../response/response.js';
+import { BodyPassing } from './body-passing.js';
 import type { MemberRoute } from './member-route.js';
 import type { MemberStream } from './member-stream.js';
 
@@ -11,11 +12,15 @@ import type { MemberStream } from './member-stream.js';
  */
 const FAST = 10_000;
 const PATIENCE = 50;
+/** Bytes of a read of a member that has much to send. */
+const LARGE = 16_384;
 
 /** Whose response it is. */
 export interface ResponseSource {
   /** It is buffered for a slow client: proxy_buffering, or what X-Accel-Buffering says in its place. */
   readonly buffers: boolean;
+  /** The body is stored as well. */
+  readonly isCopied: boolean;
   /** The stores of the response have as much as they may have for now. */
   readonly isCopyFull: boolean;
 }
@@ -37,6 +42,9 @@ export class ResponseFlow implements Timed {
   #pausedAt = 0;
   /** Milliseconds in which the member waited for the client. */
   #waited = 0;
+  /** The body goes to the client without being read. */
+  #passing: BodyPassing | undefined = undefined;
+  #wasTried = false;
 
   constructor(
     private readonly request: Request,
@@ -53,10 +61,12 @@ export class ResponseFlow implements Timed {
   onRead(length: number): void {
     this.#received += length;
     this.#adjust();
+    if (length >= LARGE && !this.#wasTried) this.#tryPassing();
   }
 
   /** The client has caught up. */
   onDrain(): void {
+    this.#passing?.onDrain();
     this.#adjust();
   }
 
@@ -69,6 +79,7 @@ export class ResponseFlow implements Timed {
   stop(): void {
     this.#isOver = true;
     this.request.context.timers.forget(this);
+    this.#endPassing();
   }
 
   /** Reads on, or stops reading. */
@@ -85,7 +96,20 @@ export class ResponseFlow implements Timed {
   #buffer(): void {
     const { plan, responseStore } = this.route;
     this.#isBuffered = true;
+    this.#endPassing();
     bufferResponse(this.request, responseStore, plan.buffering.readSize);
+  }
+
+  #tryPassing(): void {
+    const { request, stream, source } = this;
+    if (this.#isOver || request.finished || request.context.buffers.isScarce) return;
+    this.#wasTried = true;
+    if (this.#limitRate === 0 && !source.isCopied) this.#passing = BodyPassing.begin(request, stream);
+  }
+
+  #endPassing(): void {
+    this.#passing?.end();
+    this.#passing = undefined;
   }
 
   #pause(wait: number): void {

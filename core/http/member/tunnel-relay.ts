@@ -1,9 +1,8 @@
 import type { PeerConnection, PeerUser } from '../../net/peer-connection.js';
 import type { RequestOwner, Tunnel } from '../request/client-stream.js';
 import type { Request } from '../request/request.js';
+import { TunnelFlows } from './tunnel-flows.js';
 
-/** Bytes one side's socket may hold before the other side has to wait. */
-const HIGH_WATER = 131_072;
 /** How long the last bytes may take to leave, in milliseconds. */
 const LAST_BYTES_TIME = 10_000;
 
@@ -21,6 +20,7 @@ interface RelayPlan {
  */
 export class TunnelRelay implements Tunnel, PeerUser, RequestOwner {
   readonly outlivesClient = false;
+  readonly #flows: TunnelFlows;
   #open = true;
   #clientEnded = false;
   #upstreamEnded = false;
@@ -29,7 +29,9 @@ export class TunnelRelay implements Tunnel, PeerUser, RequestOwner {
     private readonly request: Request,
     private readonly upstream: PeerConnection,
     private readonly plan: RelayPlan,
-  ) {}
+  ) {
+    this.#flows = new TunnelFlows(request, upstream, this);
+  }
 
   start(): void {
     const { request } = this;
@@ -39,11 +41,8 @@ export class TunnelRelay implements Tunnel, PeerUser, RequestOwner {
 
   // The client's side.
 
-  fromClient(chunk: Buffer): void {
-    if (!this.#open) return;
-    this.#touch();
-    this.upstream.writeBytes(chunk);
-    if (this.upstream.socket.writableLength > HIGH_WATER) this.request.stream.pauseTunnel();
+  fromClient(chunk: Buffer, borrowed: boolean): void {
+    if (this.#open) this.#flows.fromClient(chunk, borrowed);
   }
 
   clientEnded(): void {
@@ -63,7 +62,17 @@ export class TunnelRelay implements Tunnel, PeerUser, RequestOwner {
     this.#close(true);
   }
   onDrain(): void {
-    this.upstream.socket.resume();
+    this.#flows.clientDrained();
+  }
+
+  // From the flows.
+
+  onSent(): void {
+    this.#touch();
+  }
+  onReceived(length: number): void {
+    this.#touch();
+    this.plan.onReceived(length);
   }
 
   // The side of the server.
@@ -71,16 +80,12 @@ export class TunnelRelay implements Tunnel, PeerUser, RequestOwner {
   onConnected(): void {}
 
   onUpstreamData(chunk: Buffer, borrowed: boolean): void {
-    const { request } = this;
-    this.#touch();
-    this.plan.onReceived(chunk.length);
-    request.stream.writeTunnel(request, borrowed ? Buffer.from(chunk) : chunk);
-    if (request.stream.isBehind) this.upstream.socket.pause();
+    this.#flows.fromServer(chunk, borrowed);
   }
 
   onUpstreamDrain(): void {
     this.#touch();
-    this.request.stream.resumeTunnel();
+    this.#flows.serverDrained();
   }
 
   onUpstreamEnd(): void {
@@ -112,8 +117,8 @@ export class TunnelRelay implements Tunnel, PeerUser, RequestOwner {
     const { request, upstream } = this;
     request.completed = !isBroken;
     this.plan.onEnd();
-    // The last data of the client is still sent, and nothing is read any more.
-    upstream.socket.pause();
+    // The last data of the client is still sent.
+    this.#flows.stop();
     upstream.closeSoon(LAST_BYTES_TIME);
     request.stream.endTunnel(request, isBroken);
   }

@@ -5,9 +5,7 @@ import type { TunnelledExchange } from './tunnelled-exchange.js';
 import type { Tunnel } from '../request/client-stream.js';
 import { startResponse } from '../response/response.js';
 import type { PeerConnection, PeerUser } from '../../net/peer-connection.js';
-
-/** Bytes one side's socket may hold before the other side has to wait. */
-const HIGH_WATER = 131_072;
+import { TunnelFlows } from './tunnel-flows.js';
 
 /** Switches both connections of an exchange to plain bytes after a 101 (WebSocket and other upgrades). */
 export function openTunnel(exchange: TunnelledExchange, head: ResponseHead): void {
@@ -36,21 +34,22 @@ export function openTunnel(exchange: TunnelledExchange, head: ResponseHead): voi
 /** Two connections joined. It ends as a whole when either side closes or nothing moves for proxy_read_timeout. */
 class UpgradedTunnel implements Tunnel, PeerUser {
   readonly outlivesClient = false;
+  readonly #flows: TunnelFlows;
   #open = true;
 
   constructor(
     private readonly exchange: TunnelledExchange,
     private readonly upstream: PeerConnection,
-  ) {}
+  ) {
+    this.#flows = new TunnelFlows(exchange.request, upstream, this);
+  }
 
   start(): void {
     this.#touch();
   }
 
-  fromClient(chunk: Buffer): void {
-    this.#touch();
-    this.upstream.writeBytes(chunk);
-    if (this.upstream.socket.writableLength > HIGH_WATER) this.exchange.request.stream.pauseTunnel();
+  fromClient(chunk: Buffer, borrowed: boolean): void {
+    this.#flows.fromClient(chunk, borrowed);
   }
 
   clientEnded(): void {
@@ -66,21 +65,27 @@ class UpgradedTunnel implements Tunnel, PeerUser {
     this.#close(false);
   }
   onDrain(): void {
-    this.upstream.socket.resume();
+    this.#flows.clientDrained();
+  }
+
+  // From the flows.
+
+  onSent(): void {
+    this.#touch();
+  }
+  onReceived(length: number): void {
+    this.#touch();
+    this.exchange.tunnelReceived(length);
   }
 
   onConnected(): void {}
 
   onUpstreamData(chunk: Buffer, borrowed: boolean): void {
-    this.#touch();
-    this.exchange.tunnelReceived(chunk.length);
-    const { request } = this.exchange;
-    request.stream.writeTunnel(request, borrowed ? Buffer.from(chunk) : chunk);
-    if (request.stream.isBehind) this.upstream.socket.pause();
+    this.#flows.fromServer(chunk, borrowed);
   }
 
   onUpstreamDrain(): void {
-    this.exchange.request.stream.resumeTunnel();
+    this.#flows.serverDrained();
   }
   onUpstreamEnd(): void {
     this.#close();
@@ -107,6 +112,7 @@ class UpgradedTunnel implements Tunnel, PeerUser {
     this.#open = false;
     const { request } = this.exchange;
     request.completed = completed;
+    this.#flows.stop();
     this.exchange.finishTunnel();
     request.stream.endTunnel(request, false);
   }

@@ -44,6 +44,7 @@ export class OwnStream implements ClientStream, OwnRequest, Timed {
   readonly awaitsDrain = false;
   readonly room = Infinity;
   readonly takesLargePieces = false;
+  readonly bytePath = undefined;
   /** Continues a body that its request has paused. */
   onBodyWanted: (() => void) | undefined = undefined;
   bodyIsPaused = false;
@@ -135,9 +136,6 @@ export class OwnStream implements ClientStream, OwnRequest, Timed {
   writeHead(): void {}
   watchSending(): void {}
   wantBody(): void {}
-  writeTunnel(): void {}
-  pauseTunnel(): void {}
-  resumeTunnel(): void {}
   endTunnelOutput(): void {}
   endTunnel(): void {}
 

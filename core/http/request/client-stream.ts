@@ -3,6 +3,7 @@ import type { ClientConnection } from '../../contract/client-connection.js';
 import type { BodySource, Handler, OpenSubrequest, ResponseBody, Subrequest, SubrequestOptions } from '../../contract/http.js';
 import type { RequestServer } from '../site/virtual-server.js';
 import type { HttpVariables } from '../site/variables.js';
+import type { Connection } from '../../net/transport/connection.js';
 import type { HttpContext } from './context.js';
 import type { Lender } from './lender.js';
 import type { Request } from './request.js';
@@ -22,10 +23,19 @@ export interface RequestListener {
 
 /** Bytes in both directions, after a request has left HTTP (101, CONNECT). */
 export interface Tunnel {
-  fromClient(chunk: Buffer): void;
+  /** @param borrowed the bytes are only valid during the call */
+  fromClient(chunk: Buffer, borrowed: boolean): void;
   /** The client sent FIN. */
   clientEnded(): void;
   clientClosed(): void;
+}
+
+/** Carries a tunnel beside other requests of the client. */
+export interface TunnelStream {
+  /** Bytes for the client. */
+  writeTunnel(request: Request, chunk: Buffer): void;
+  pauseTunnel(): void;
+  resumeTunnel(): void;
 }
 
 /**
@@ -88,10 +98,8 @@ export interface ClientStream {
   abort(request: Request): void;
   /** Leaves HTTP: all bytes of the client go to the tunnel. False: this stream cannot. */
   openTunnel(request: Request, tunnel: Tunnel): boolean;
-  /** Bytes for the client of a tunnel. */
-  writeTunnel(request: Request, chunk: Buffer): void;
-  pauseTunnel(): void;
-  resumeTunnel(): void;
+  /** Carries bytes of a tunnel, or of a body without framing, as they are: the client's socket, or a stream of it. Undefined: there is none. */
+  readonly bytePath: Connection | TunnelStream | undefined;
   /** Nothing more is written; the client may still send. */
   endTunnelOutput(request: Request): void;
   /** The tunnel is over: what is written still goes out. @param isBroken the other end was cut off, which HTTP/2 can tell */

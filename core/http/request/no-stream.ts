@@ -12,6 +12,8 @@ export class NoStream implements ClientStream {
   readonly takesLargePieces = false;
   readonly holdsHead = false;
 
+  readonly bytePath = undefined;
+
   constructor(
     readonly context: HttpContext,
     readonly client: ClientConnection,
@@ -40,9 +42,6 @@ export class NoStream implements ClientStream {
   wantBody(): void {}
   resumeBody(): void {}
   pauseBody(): void {}
-  writeTunnel(): void {}
-  pauseTunnel(): void {}
-  resumeTunnel(): void {}
   endTunnelOutput(): void {}
   endTunnel(): void {}
 }

@@ -70,6 +70,9 @@ export abstract class FrontStream implements StreamFront {
   get holdsHead(): boolean {
     return this.inner.holdsHead;
   }
+  get bytePath(): ClientStream['bytePath'] {
+    return this.inner.bytePath;
+  }
   writeInterim(request: Request, status: string, lines: string): void {
     this.inner.writeInterim(request, status, lines);
   }
@@ -93,15 +96,6 @@ export abstract class FrontStream implements StreamFront {
   }
   openTunnel(request: Request, tunnel: Tunnel): boolean {
     return this.inner.openTunnel(request, tunnel);
-  }
-  writeTunnel(request: Request, chunk: Buffer): void {
-    this.inner.writeTunnel(request, chunk);
-  }
-  pauseTunnel(): void {
-    this.inner.pauseTunnel();
-  }
-  resumeTunnel(): void {
-    this.inner.resumeTunnel();
   }
   endTunnelOutput(request: Request): void {
     this.inner.endTunnelOutput(request);

@@ -22,7 +22,7 @@ export interface ConnectingUser extends ConnectionUser {
 
 /** Follows what a connection passes on, see {@link Connection.passTo}. */
 export interface PassingUser {
-  /** Most bytes of the next step. */
+  /** Most bytes of the next step; 0: they are read. */
   readonly most: number;
   /** @param rest bytes that the other connection has not accepted, which are left to the user: the last ones of `count` */
   onPassed(count: number, rest: Buffer | undefined): void;

@@ -52,6 +52,10 @@ export class Http1Stream implements ClientStream {
     return this.#writer.holdsHead;
   }
 
+  get bytePath(): Connection {
+    return this.#socket;
+  }
+
   dropHead(request: Request): void {
     this.#writer.dropHead();
     request.headSent = false;
@@ -138,15 +142,6 @@ export class Http1Stream implements ClientStream {
     return true;
   }
 
-  writeTunnel(request: Request, chunk: Buffer): void {
-    this.#writer.writeBytes(request, chunk);
-  }
-  pauseTunnel(): void {
-    this.#socket.pause();
-  }
-  resumeTunnel(): void {
-    this.#socket.resume();
-  }
   endTunnelOutput(): void {
     this.#socket.end();
   }

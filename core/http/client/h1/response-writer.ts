@@ -115,12 +115,6 @@ export class ResponseWriter {
     this.recycle();
   }
 
-  /** Bytes that are this writer's to keep. */
-  writeBytes(request: Request, bytes: Buffer): void {
-    request.bytesSent += bytes.length;
-    this.socket.write(bytes);
-  }
-
   /** Returns read buffers whose bytes have left. */
   recycle(): void {
     if (this.#inFlight.length === 0 || this.socket.writableLength > 0) return;

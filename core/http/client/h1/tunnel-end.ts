@@ -15,11 +15,11 @@ export class TunnelEnd implements ConnectionUser {
     this.socket.client = this;
     // It was, for a client that sent much before there was a tunnel.
     this.socket.resume();
-    if (early !== undefined) this.tunnel.fromClient(early);
+    if (early !== undefined) this.tunnel.fromClient(early, false);
   }
 
   onData(chunk: Buffer, borrowed: boolean): void {
-    this.tunnel.fromClient(borrowed ? Buffer.from(chunk) : chunk);
+    this.tunnel.fromClient(chunk, borrowed);
   }
 
   onEnd(): void {

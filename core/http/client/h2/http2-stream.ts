@@ -1,7 +1,7 @@
 import type { ClientConnection } from '../../../contract/client-connection.js';
 import { RESPONSE_EARNS } from '../../../net/http2/flood-guard.js';
 import { Http2ErrorCode } from '../../../net/http2/protocol.js';
-import type { ClientStream, RequestListener, Tunnel } from '../../request/client-stream.js';
+import type { ClientStream, RequestListener, Tunnel, TunnelStream } from '../../request/client-stream.js';
 import { RequestBody } from '../../request/request-body.js';
 import type { Request } from '../../request/request.js';
 import { abandonRequest, closeRequest, rejectBody, timeOutBody } from '../request-end.js';
@@ -12,7 +12,7 @@ import { StreamOutput } from './stream-output.js';
 import { TunnelInput } from './tunnel-input.js';
 
 /** One request and its response on an HTTP/2 connection (RFC 9113, 5). */
-export class Http2Stream extends StreamOutput implements ClientStream {
+export class Http2Stream extends StreamOutput implements ClientStream, TunnelStream {
   readonly takesLargePieces = false;
   readonly protocol = 'HTTP/2.0';
   readonly client: ClientConnection;
@@ -173,6 +173,10 @@ export class Http2Stream extends StreamOutput implements ClientStream {
     this.#tunnel.open(tunnel, this.remoteEnded);
     this.#grant();
     return true;
+  }
+
+  get bytePath(): TunnelStream {
+    return this;
   }
 
   writeTunnel(request: Request, chunk: Buffer): void {

@@ -9,7 +9,7 @@ export class TunnelInput {
   receive(chunk: Buffer): void {
     if (chunk.length === 0) return;
     if (this.#tunnel === undefined) this.#early.push(chunk);
-    else this.#tunnel.fromClient(chunk);
+    else this.#tunnel.fromClient(chunk, false);
   }
 
   /** END_STREAM came. */
@@ -22,7 +22,7 @@ export class TunnelInput {
     const early = this.#early;
     this.#early = [];
     this.#tunnel = tunnel;
-    for (const chunk of early) tunnel.fromClient(chunk);
+    for (const chunk of early) tunnel.fromClient(chunk, false);
     if (hasEnded) tunnel.clientEnded();
   }
 }

@@ -2,25 +2,34 @@ import type { AttemptHead, MemberCodec, MemberConnection } from '../../../contra
 import { stackOf } from '../../../contract/thrown.js';
 import { parseResponseHead } from '../../../net/http1/response-head.js';
 import { PeerConnection, type PeerUser } from '../../../net/peer-connection.js';
+import type { Connection, PassingUser } from '../../../net/transport/connection.js';
 import type { IdleConnection } from '../../../upstream/idle-entry.js';
 import type { MemberReader, MemberStream, MemberTarget } from '../member-stream.js';
+
+/** The codec of a module, or one of the core, which may let the system pass a body on. */
+export interface CoreCodec extends MemberCodec {
+  /** Bytes that are still to come of a body of known length, without its last ones; 0: it is another one. */
+  readonly passable?: number;
+  /** So many of them went past the codec. */
+  skip?(count: number): void;
+}
 
 /** The MemberProtocol of a module, or a protocol of the core, which may know more of its connection. */
 export interface SerialProtocol {
   readonly needsLength?: boolean;
-  speak(stream: SerialStream): MemberCodec;
+  speak(stream: SerialStream): CoreCodec;
 }
 
 /**
  * A connection to a member that carries one request after the other: the stream of each of them. All calls of codec and exchange pass here,
  * so that neither has to know whether the other one is through with the request.
  */
-export class SerialStream implements MemberStream, MemberConnection, PeerUser, IdleConnection {
+export class SerialStream implements MemberStream, MemberConnection, PeerUser, IdleConnection, PassingUser {
   readonly connection: PeerConnection;
   requests = 0;
   received = 0;
   isReused = false;
-  readonly #codec: MemberCodec;
+  readonly #codec: CoreCodec;
   #target: MemberTarget;
   /** Undefined while the connection is idle. */
   #reader: MemberReader | undefined;
@@ -37,6 +46,8 @@ export class SerialStream implements MemberStream, MemberConnection, PeerUser, I
   #lent: Buffer | undefined = undefined;
   /** Milliseconds in which the last bytes may leave. Undefined: it is not upgraded. */
   #upgradeLimit: number | undefined = undefined;
+  /** Follows the body that passes without being read. */
+  #passing: PassingUser | undefined = undefined;
   #onIdleClosed: ((connection: IdleConnection) => void) | undefined = undefined;
 
   constructor(
@@ -165,8 +176,24 @@ export class SerialStream implements MemberStream, MemberConnection, PeerUser, I
     this.connection.context.timers.disarm(this.connection);
   }
 
+  passBody(target: Connection, user: PassingUser): boolean {
+    const { connection } = this;
+    if (!((this.#codec.passable ?? 0) > 0) || connection.socket.passTo?.(target, this) !== true) return false;
+    this.#passing = user;
+    // It is needed no more.
+    connection.memory.release();
+    return true;
+  }
+
+  endPassing(): void {
+    if (this.#passing === undefined) return;
+    this.#passing = undefined;
+    this.connection.socket.endPassing?.();
+  }
+
   release(): void {
     if (this.#reader === undefined) return;
+    this.endPassing();
     this.#reader = undefined;
     const { upstream, peer, scope } = this.#target;
     if (this.#upgradeLimit !== undefined) this.connection.closeSoon(this.#upgradeLimit);
@@ -278,6 +305,20 @@ export class SerialStream implements MemberStream, MemberConnection, PeerUser, I
     }
     this.#lent = undefined;
     if (this.#isIn(turn)) reader.onRead(bytes.length);
+  }
+
+  get most(): number {
+    return Math.min(this.#codec.passable ?? 0, this.#passing?.most ?? 0);
+  }
+
+  onPassed(count: number, rest: Buffer | undefined): void {
+    const turn = this.#turn;
+    this.connection.context.clock.refresh();
+    this.received += count;
+    this.#codec.skip?.(count);
+    this.#passing?.onPassed(count, rest);
+    if (this.#codec.passable === 0) this.endPassing();
+    if (this.#isIn(turn)) this.#reader?.onRead(count);
   }
 
   onUpstreamDrain(): void {

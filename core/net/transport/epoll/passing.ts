@@ -20,7 +20,7 @@ export class Passing {
 
   /** Otherwise the bytes are read. */
   get isPossible(): boolean {
-    return this.target.hasRoom;
+    return this.target.hasRoom && this.user.most > 0;
   }
 
   /** @returns how many bytes came; 0: their end; below 0: the number of an error, `Errno.InvalidArgument` if these sockets cannot do it */

@@ -1,15 +1,17 @@
-import { LENGTH_UNKNOWN, NO_BODY, type AttemptHead, type MemberCodec } from '../../../../contract/member.js';
+import { LENGTH_UNKNOWN, NO_BODY, type AttemptHead } from '../../../../contract/member.js';
 import { CHUNK_END, ChunkedDecoder, type ChunkSink, encodeChunkHead, LAST_CHUNK, LAST_CHUNK_HEAD } from '../../../../net/http1/chunked.js';
 import { BODY_CHUNKED, BODY_LENGTH, BODY_NONE, BODY_UNTIL_CLOSE, responseBodyKind } from '../../../../net/http1/response-head.js';
-import type { SerialStream } from '../serial-stream.js';
+import type { CoreCodec, SerialStream } from '../serial-stream.js';
 import { headFailure, parseHead } from './response-parser.js';
 
 /** Head and a small body leave as one string, and so does a small chunk. */
 const JOINED_LIMIT = 16_384;
+/** Bytes at the end of a body that are always read: what comes with them must not be taken for the next response. */
+const LAST = 4096;
 const CHUNKED = 'Transfer-Encoding: chunked\r\n\r\n';
 
 /** HTTP/1 over one connection to a member (RFC 9112). */
-export class Http1Codec implements MemberCodec, ChunkSink {
+export class Http1Codec implements CoreCodec, ChunkSink {
   #method = '';
   #sendsChunks = false;
   /** The part of a head that has come. */
@@ -68,6 +70,14 @@ export class Http1Codec implements MemberCodec, ChunkSink {
 
   readEnd(): boolean {
     return this.#kind === BODY_UNTIL_CLOSE;
+  }
+
+  get passable(): number {
+    return this.#kind === BODY_LENGTH ? Math.max(this.#remaining - LAST, 0) : 0;
+  }
+
+  skip(count: number): void {
+    this.#remaining -= count;
   }
 
   /** From the decoder. */
