@@ -47,6 +47,14 @@ export class OtlpCalls {
 
   /** @throws Error (rejects) if there was no response in time */
   async send(payload: Uint8Array): Promise<OtlpResponse> {
+    try {
+      return await this.#send(payload);
+    } catch (error) {
+      throw explained(error as NodeJS.ErrnoException, this.settings.timeout);
+    }
+  }
+
+  async #send(payload: Uint8Array): Promise<OtlpResponse> {
     const { headers, gzip, timeout } = this.settings;
     const body = gzip ? gzipSync(payload) : payload;
     const options: RequestOptions = {
@@ -104,4 +112,13 @@ async function bodyOf(response: IncomingMessage): Promise<Buffer | undefined> {
     pieces.push(piece);
   }
   return Buffer.concat(pieces);
+}
+
+/** In words for operators, where those of Node.js leave open what has happened. */
+function explained(error: NodeJS.ErrnoException, timeout: number): Error {
+  const { name, code = '', message } = error;
+  if (name === 'TimeoutError' || name === 'AbortError') return new Error(`no response of the collector within ${timeout} ms`);
+  if (code.startsWith('HPE_'))
+    return new Error(`the response is not HTTP: the endpoint must be a port for OTLP over HTTP, mostly 4318 (${message})`);
+  return message === 'aborted' ? new Error('the collector closed the connection within its response') : error;
 }
