@@ -144,7 +144,8 @@ export class PlusFigures {
       const [group, part] = name === RESOLVER_REQUESTS ? (['requests', labels['kind']] as const) : (['responses', labels['code']] as const);
       const { zone } = labels;
       if ((name !== RESOLVER_REQUESTS && name !== RESOLVER_RESPONSES) || zone === undefined || part === undefined) continue;
-      const known = zones.get(zone) ?? { requests: {}, responses: {} };
+      // No resolver looks up the name of an address.
+      const known = zones.get(zone) ?? { requests: { addr: 0 }, responses: {} };
       zones.set(zone, { ...known, [group]: { ...known[group], [part]: Number(value) } });
     }
     return zones;

@@ -10,6 +10,7 @@ import { get } from '../harness/client.js';
 import { waitFor } from '../harness/wait.js';
 import { sharedNode } from './node.js';
 import { PlusClient, type PlusServer } from './plus-client.js';
+import { FIELDS, missingFields } from './plus-fields.js';
 
 /** Calls, each with what it is answered: test/golden/plus-api. With UPDATE_GOLDEN=1 the answers are written again. */
 const FOLDER = resolve(import.meta.dirname, '../../../test/golden/plus-api');
@@ -32,7 +33,7 @@ const shared = sharedNode({
     upstream updated { zone updated 64k; }
     server { listen 127.0.0.1:%%PORT_tls%% ssl; server_name tls.example; ssl_certificate tls.pem; ssl_certificate_key tls.key; return 200; }`,
   stream:
-    'limit_conn_zone $remote_addr zone=sessions:64k; upstream db { zone db 64k; server 127.0.0.1:1; } server { listen 127.0.0.1:%%PORT_stream%%; status_zone said; limit_conn sessions 9; return hello; }',
+    'limit_conn_zone $remote_addr zone=sessions:64k; upstream db { zone db 64k; server 127.0.0.1:1; } server { listen 127.0.0.1:%%PORT_passed%%; proxy_pass db; } server { listen 127.0.0.1:%%PORT_stream%%; status_zone said; limit_conn sessions 9; return hello; }',
   server:
     'status_zone web; location / { status_zone hello; return 200 hello; } location /missing { status_zone other; return 404; } location /updated { proxy_pass http://updated; }' +
     'location /limited { limit_req zone=rate; limit_conn conns 1; stub_status; } location /cached { proxy_cache kept; proxy_pass http://127.0.0.1:%%PORT_behind%%; }' +
@@ -305,4 +306,22 @@ test.serial('limits, caches and resolvers count for their zones, from the last r
   t.like(await client.get('http/limit_reqs/rate'), { passed: 0, rejected: 0 });
   t.like(await client.get('resolvers/dns'), { requests: { name: 0 } });
   t.like(await client.get('http/caches/kept'), { hit: { responses: 0, bytes: 0 } });
+});
+
+test.serial('each field of the published description, apart from the ones that the docs list as absent', async (t) => {
+  const node = await shared();
+  const client = new PlusClient(node.srv.port('api'));
+  const member = JSON.stringify({ server: `127.0.0.1:${node.srv.port('behind')}`, max_conns: 5 });
+  for (const upstream of ['http/upstreams/updated', 'stream/upstreams/db'])
+    t.is((await send(node.srv.port('api'), 'POST', `/api/9/${upstream}/servers`, member)).status, 201);
+  for (const path of ['/', '/updated', '/limited?key=fields', '/cached', '/named?host=fields.example'])
+    await get(node.srv.port('web'), path);
+  await waitFor('the first session', async () => {
+    await get(node.srv.port('passed'), '/');
+    const { peers } = await client.get<{ readonly peers: readonly { readonly response_time?: number }[] }>('stream/upstreams/db');
+    return peers.at(-1)?.response_time !== undefined;
+  });
+  const missing: string[] = [];
+  for (const [path, fields] of Object.entries(FIELDS)) missing.push(...missingFields(await client.get(path), fields, path));
+  t.deepEqual(missing, []);
 });
