@@ -24,10 +24,11 @@ const STANDARD_EXPORTS = 'core/kernel/standard-exports';
 const THREADS = [WORKER, 'core/kernel/loop-guard-thread.js', 'modules/auth_basic/hash-thread.js', 'modules/telemetry/export-thread.js'];
 /** Path of each module by its name. */
 const MODULES = new Map(Array.from(findInstallation().modules, ([name, file]) => [name, relative(DIST, file)]));
-/** The broker's process, small processes of root's, and the loader of scripts: they share nothing with the others, whose files are large. */
+/** The broker's process, `srvctl`, small processes of root's, and the loader of scripts: they share nothing with the others, whose files are large. */
 const APART = [
   'core/helper/broker-main',
   'modules/broker/srv_helper_broker_module',
+  'core/ctl/program',
   'core/parent/main',
   'core/cli/parent-start',
   'core/kernel/code-cache',

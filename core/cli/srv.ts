@@ -3,6 +3,7 @@
  * The command. This file loads nothing but what every version of Node that knows modules can load, so that one which is too old gets a
  * clear error instead of a syntax error somewhere inside.
  */
+import { bundle, isBundled } from '../kernel/bundle.js';
 import { limitBacktracking } from '../kernel/linear-patterns.js';
 
 const OLDEST_NODE = 24;
@@ -23,7 +24,7 @@ if (Number(major) < OLDEST_NODE) {
   // Stack traces name lines of the sources. A map is read when a stack is printed, not before.
   setSourceMapsSupport(true, { nodeModules: true, generatedCode: true });
   limitBacktracking();
-  const bundled = isBundled();
+  const bundled = isBundled('core/cli/main.js');
   if (bundled) {
     // Threads and helper processes inherit it: they share what is compiled already.
     process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(bundle('cache'));
@@ -47,21 +48,4 @@ async function startsWithParent(bundled: boolean): Promise<boolean> {
 async function runCommand(bundled: boolean): Promise<void> {
   const { default: main } = (await import(bundled ? bundle('core/cli/main.js').href : './main.js')) as typeof import('./main.js');
   await main(process.argv.slice(2));
-}
-
-/** The same program in few files, which loads faster (tools/bundle.ts). */
-function bundle(file: string): URL {
-  return new URL(`../../bundle/${file}`, import.meta.url);
-}
-
-/** True if there is a bundle that is not older than what it was made of. */
-function isBundled(): boolean {
-  const made = modificationTime(bundle('core/cli/main.js'));
-  const compiled = modificationTime(new URL('../../.tsbuildinfo', import.meta.url));
-  return made !== undefined && (compiled === undefined || made >= compiled);
-}
-
-/** In milliseconds; undefined if there is no such file. */
-function modificationTime(file: URL): number | undefined {
-  return process.getBuiltinModule('node:fs').statSync(file, { throwIfNoEntry: false })?.mtimeMs;
 }

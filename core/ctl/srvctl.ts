@@ -1,19 +1,8 @@
 #!/usr/bin/env node
 /** The command-line client of the API. It talks HTTP, and needs no srv on its machine. */
-import { findInstallation } from '../kernel/installation.js';
-import { wantsColor } from './diff.js';
-import { run } from './main.js';
-import { processTerminal } from './top/process-terminal.js';
+import { bundle, isBundled } from '../kernel/bundle.js';
 
-// A reader that has seen enough (`srvctl events | head -1`) ends the run.
-process.stdout.on('error', () => process.exit(0));
-
-const terminal = processTerminal();
-process.exitCode = await run(process.argv.slice(2), {
-  env: process.env,
-  version: findInstallation().version,
-  color: wantsColor(process.stdout.isTTY, process.env),
-  ...(terminal && { terminal }),
-  stdout: (text) => void process.stdout.write(text),
-  stderr: (text) => void process.stderr.write(text),
-});
+// A stack names lines of the sources. A map is read when a stack is printed.
+process.setSourceMapsEnabled(true);
+const PROGRAM = 'core/ctl/program.js';
+await import(isBundled(PROGRAM) ? bundle(PROGRAM).href : './program.js');

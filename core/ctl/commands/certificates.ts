@@ -1,4 +1,3 @@
-import { X509Certificate } from 'node:crypto';
 import { defined, done, type Arguments, type Command, type Operand, type Option } from '../command.js';
 import { table, valueText, type Row } from '../table.js';
 
@@ -25,7 +24,8 @@ const KEY_KINDS = [
 /** The kind of key that a certificate in PEM is for; undefined if it has another one, or is none. */
 function keyKind(certificate: string): string | undefined {
   try {
-    const type = new X509Certificate(certificate).publicKey.asymmetricKeyType;
+    // Loaded when it is used: few commands need it.
+    const type = new (process.getBuiltinModule('node:crypto').X509Certificate)(certificate).publicKey.asymmetricKeyType;
     return KEY_KINDS.find(([kind]) => kind === type)?.[1];
   } catch {
     return undefined;
