@@ -1,4 +1,3 @@
-import type { TLSSocket } from 'node:tls';
 import type { ClientHello } from '../toolkit/client-hello.js';
 import type { ConnectionTls } from '../contract/client-connection.js';
 
@@ -9,6 +8,16 @@ const NO_OFFER = { ciphers: '', groups: '', signatures: '' };
 /** @param hello null: it could not be read */
 export function offerOf(hello: ClientHello | null): ConnectionTls['offered'] {
   return hello === null ? NO_OFFER : { ciphers: hello.ciphers, groups: hello.groups, signatures: hello.signatures };
+}
+
+/** Parts of a TLSSocket of Node.js. */
+interface SecureSocket {
+  readonly destroyed: boolean;
+  readonly alpnProtocol: string | false | null;
+  getProtocol(): string | null;
+  getCipher(): { readonly name: string };
+  getSession(): Buffer | undefined;
+  isSessionReused(): boolean;
 }
 
 /** Result of a handshake: copied at its end, because the socket forgets it when it is closed. */
@@ -24,7 +33,7 @@ export class AgreedTls implements ConnectionTls {
 
   /** @param hello null: it could not be read */
   constructor(
-    private readonly socket: TLSSocket,
+    private readonly socket: SecureSocket,
     hello: ClientHello | null,
   ) {
     this.protocol = socket.getProtocol() ?? '';

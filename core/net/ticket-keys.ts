@@ -1,5 +1,3 @@
-import type { SecureContext } from 'node:tls';
-
 /** Bytes of each part of a key: its name, the key of the HMAC, the key of AES-128. */
 const PART = 16;
 
@@ -29,7 +27,7 @@ const RENEW = 2;
  * Lets a server encrypt tickets with the first of these keys and accept those of all.
  * @param keys name, HMAC key and AES key of 16 bytes each
  */
-export function useTicketKeys({ context }: SecureContext, keys: readonly Buffer[]): void {
+export function useTicketKeys({ context }: { readonly context: unknown }, keys: readonly Buffer[]): void {
   const native = context as NativeContext;
   const parts = keys.map((key) => ({
     name: key.subarray(0, PART),

@@ -1,5 +1,4 @@
 import { choice, number, param, rest, text, time, word } from '../../core/contract/args.js';
-import type { SecureVersion } from 'node:tls';
 import { argType } from '../../core/contract/arg-type.js';
 import { ArgError, directive, type ArgType } from '../../core/contract/spec.js';
 
@@ -33,7 +32,7 @@ function bytes(): ArgType<string, string> {
   });
 }
 
-const VERSIONS: readonly string[] = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] satisfies SecureVersion[];
+const VERSIONS: readonly string[] = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'];
 
 /** TLS versions, as ssl_protocols has them. */
 function versions(): ArgType<string, string> {

@@ -1,17 +1,22 @@
 /** Commands of OpenSSL's configuration (`ssl_conf_command`, SSL_CONF_cmd(3)): those for which Node has options, and how each is checked. */
-import type { SecureContextOptions, SecureVersion } from 'node:tls';
 import type { TlsCommand, TlsLibrary } from '../../contract/tls-library.js';
 
-export const VERSIONS = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const satisfies readonly SecureVersion[];
+export const VERSIONS = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const;
+
+export type TlsVersion = (typeof VERSIONS)[number];
 
 /** Node takes the ciphers of TLS 1.3 from the same list as others; directives for ciphers, as in nginx, never change those. */
 export const SUITES = 'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256';
 
-/** Settings that commands change. */
-export type CommandOptions = Pick<
-  SecureContextOptions,
-  'minVersion' | 'maxVersion' | 'ciphers' | 'ecdhCurve' | 'sigalgs' | 'secureOptions'
->;
+/** Settings that commands change, as `tls.createSecureContext` takes them. */
+export interface CommandOptions {
+  minVersion?: TlsVersion | undefined;
+  maxVersion?: TlsVersion | undefined;
+  ciphers?: string | undefined;
+  ecdhCurve?: string | undefined;
+  sigalgs?: string | undefined;
+  secureOptions?: number | undefined;
+}
 
 /** Ciphers of TLS 1.3 have a list of their own in OpenSSL, and are a part of the only one in Node. */
 interface Ciphers {
@@ -132,7 +137,7 @@ function apply(changed: Changed, command: string, value: string): void {
 }
 
 /** @param none the version that stands for no limit */
-function versionOf(value: string, none: SecureVersion): SecureVersion {
+function versionOf(value: string, none: TlsVersion): TlsVersion {
   if (value === 'None') return none;
   const version = VERSIONS.find((known) => known === value);
   if (version === undefined) throw new CommandError('bad value');
@@ -140,11 +145,11 @@ function versionOf(value: string, none: SecureVersion): SecureVersion {
 }
 
 /** Versions that `ssl_protocols` has turned off stay off. */
-function later(one: SecureVersion | undefined, other: SecureVersion): SecureVersion {
+function later(one: TlsVersion | undefined, other: TlsVersion): TlsVersion {
   return one !== undefined && one > other ? one : other;
 }
 
-function earlier(one: SecureVersion | undefined, other: SecureVersion): SecureVersion {
+function earlier(one: TlsVersion | undefined, other: TlsVersion): TlsVersion {
   return one !== undefined && one < other ? one : other;
 }
 

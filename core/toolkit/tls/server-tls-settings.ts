@@ -1,4 +1,3 @@
-import type { SecureVersion } from 'node:tls';
 import { DYNAMIC_CERTIFICATE, type ServedCertificate } from '../../contract/certificates.js';
 import type { Channels } from '../../contract/channels.js';
 import type { ControlPlaneGuard } from '../../contract/control-plane-guard.js';
@@ -17,7 +16,7 @@ import type { Directive } from '../../contract/tree.js';
 import { CertificateCache, cacheOptions } from './certificate-cache.js';
 import { CertificateWatch } from './certificate-watch.js';
 import { clientTls } from './client-verification.js';
-import { problemOf, SUITES, VERSIONS, withPath, type CommandOptions } from './conf-commands.js';
+import { problemOf, SUITES, VERSIONS, withPath, type CommandOptions, type TlsVersion } from './conf-commands.js';
 import { digestOf } from './digest.js';
 import { unlocked, type LockedKey } from './encrypted-keys.js';
 import { openKeyLog } from './key-log-file.js';
@@ -324,7 +323,7 @@ function rejectUnsupported(scope: TlsScope<never>): void {
     scope.fail('"ssl_ocsp" is not supported on this platform', 'ssl_ocsp', 'Node.js has no OCSP for certificates of clients');
 }
 
-function versions(wanted: readonly string[]): { minVersion: SecureVersion; maxVersion: SecureVersion } {
+function versions(wanted: readonly string[]): { minVersion: TlsVersion; maxVersion: TlsVersion } {
   const spoken = VERSIONS.filter((version) => wanted.includes(version));
   return { minVersion: spoken[0] ?? 'TLSv1.2', maxVersion: spoken.at(-1) ?? 'TLSv1.3' };
 }
