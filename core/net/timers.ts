@@ -89,7 +89,7 @@ export class TimerWheel {
   #plan(tick: number): void {
     this.#planned = tick;
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => setImmediate(() => this.#advance()), Math.max(tick * TICK - this.clock.now, 1)).unref();
+    this.#timer = setTimeout(() => this.#turn(), Math.max(tick * TICK - this.clock.now, 1)).unref();
   }
 
   /** The first tick after the present one whose slot holds something; there is one. */
@@ -99,19 +99,25 @@ export class TimerWheel {
     return tick;
   }
 
-  #advance(): void {
-    const current = Math.floor(this.clock.refresh() / TICK);
+  /** Arrived data is processed between the two: the time is that of before, because a stall in between is not the fault of a client either. */
+  #turn(): void {
+    const now = this.clock.refresh();
+    setImmediate(() => this.#advance(now));
+  }
+
+  #advance(now: number): void {
+    const current = Math.floor(now / TICK);
     // A long stall needs one round at most: every slot is visited once.
     const from = Math.max(this.#tick + 1, current - SLOTS + 1);
     // Timers set meanwhile are planned below.
     this.#planned = -Infinity;
     this.#tick = Math.max(this.#tick, current);
-    for (let tick = from; tick <= current; tick++) this.#visit(tick % SLOTS);
+    for (let tick = from; tick <= current; tick++) this.#visit(tick % SLOTS, now);
     this.#planned = Infinity;
     if (this.#armed > 0) this.#plan(this.#next());
   }
 
-  #visit(index: number): void {
+  #visit(index: number, now: number): void {
     const slot = this.#slots[index];
     if (!slot || slot.size === 0) return;
     const due: Timed[] = [];
@@ -121,7 +127,6 @@ export class TimerWheel {
       if (entry.deadline !== 0) due.push(entry);
     }
     slot.clear();
-    const now = this.clock.now;
     for (const entry of due) {
       if (entry.deadline === 0 || entry.slot >= 0) continue;
       if (entry.deadline > now) this.#enter(entry);

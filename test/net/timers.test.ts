@@ -112,6 +112,29 @@ test('deadlines beyond one round of the wheel, and many at once, ring all of the
   t.true(late.deadline > 0);
 });
 
+test('a deadline that was set in a turn which then stalls does not ring before what has arrived is processed', async (t) => {
+  const { timers } = wheel(t);
+  const late = new Alarm();
+  const order: string[] = [];
+  timers.arm(new Alarm(), 100);
+  const isOver = new Promise<void>((resolve) => {
+    setTimeout(() => {
+      timers.arm(late, 200);
+      later(Date.now() + 500);
+      // Events of sockets come between this one and the timers of the next turn.
+      setImmediate(() => order.push('arrived'));
+      void late.rang.then(() => {
+        order.push('late');
+        resolve();
+      });
+    }, 250);
+  });
+  // Both are due in the same turn.
+  later(Date.now() + 400);
+  await isOver;
+  t.deepEqual(order, ['arrived', 'late']);
+});
+
 test('a held clock does not move until it is held again or released', (t) => {
   const clock = new CoarseClock();
   clock.hold();
