@@ -32,6 +32,7 @@ const DEFINITIONS = {
   getsockname: THREE,
   getsockopt: FIVE,
   listen: TWO,
+  mmap: { arguments: ['pointer', 'pointer', 'pointer', 'pointer', 'pointer', 'pointer'], return: 'pointer' },
   pipe2: TWO,
   preadv2: FIVE,
   read: THREE,
@@ -89,6 +90,11 @@ const IO_URING_SETUP = 425n;
 const IO_URING_ENTER = 426n;
 /** IORING_ENTER_GETEVENTS. */
 const GET_EVENTS = 1n;
+/** PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, MAP_FAILED. */
+const READ_AND_WRITE = 3n;
+const PRIVATE_AND_ANONYMOUS = 0x22n;
+const NO_FILE = 0xffffffffffffffffn;
+const NO_MEMORY = 0xffffffffffffffffn;
 /** RWF_NOWAIT. */
 const NO_WAITING = 8n;
 /** `struct iovec` of 64 bits: its length, and its size. */
@@ -333,6 +339,12 @@ export class SystemCalls implements ByteCalls {
   /** @returns how many of the events have come; it does not wait */
   wait(epoll: number, eventsAt: bigint, most: number): number {
     return this.#c.epoll_wait(this.#register(epoll), eventsAt, this.#register(most), 0n);
+  }
+
+  /** Memory of whole pages, which no collector frees. Undefined: there is none. */
+  mapPages(size: number): Buffer | undefined {
+    const at = this.#c.mmap(0n, BigInt(size), READ_AND_WRITE, PRIVATE_AND_ANONYMOUS, NO_FILE, 0n);
+    return at === NO_MEMORY ? undefined : this.ffi.toBuffer(at, size, false);
   }
 
   /** Where memory is that is kept permanently. */

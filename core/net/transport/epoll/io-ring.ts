@@ -78,9 +78,10 @@ export class IoRing {
 
   /** @returns undefined: the system has none (Linux before 6.6, or they are forbidden here) */
   static open(system: SystemCalls, open: OpenDescriptors): IoRing | undefined {
-    const memory = Buffer.alloc(3 * PAGE);
-    const from = (PAGE - Number(system.pointer(memory) % BigInt(PAGE))) % PAGE;
-    const [ring, calls] = [memory.subarray(from, from + PAGE), memory.subarray(from + PAGE, from + 2 * PAGE)];
+    // The system still uses them when the thread has died, and until the main thread has closed the descriptor: they are never released.
+    const memory = system.mapPages(2 * PAGE);
+    if (memory === undefined) return undefined;
+    const [ring, calls] = [memory.subarray(0, PAGE), memory.subarray(PAGE)];
     const params = new Int32Array(PARAMS_WORDS);
     params[PARAMS_FLAGS] = FLAGS;
     const bytes = Buffer.from(params.buffer);
