@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import type { Connection, ConnectionUser } from '../../core/net/transport/connection.js';
 import { Errno } from '../../core/net/transport/epoll/errno.js';
 import { waitFor } from '../harness/wait.js';
-import { client, stage, type Stage } from './failing-calls.js';
+import { client, stage, Witness, type Stage } from './failing-calls.js';
 
 const MANY = 24;
 
@@ -28,24 +28,6 @@ interface Pair {
   readonly received: () => string;
 }
 
-class Quiet implements ConnectionUser {
-  text = '';
-  readonly seen: string[] = [];
-
-  onData(chunk: Buffer): void {
-    this.text += chunk.toString('latin1');
-  }
-  onEnd(): void {
-    this.seen.push('end');
-  }
-  onClose(): void {
-    this.seen.push('close');
-  }
-  onDrain(): void {
-    this.seen.push('drain');
-  }
-}
-
 async function pairs(t: ExecutionContext, it: Stage, count: number): Promise<readonly Pair[]> {
   it.loop.useRing(true);
   const made: Pair[] = [];
@@ -60,10 +42,10 @@ async function pairs(t: ExecutionContext, it: Stage, count: number): Promise<rea
 }
 
 /** Users of all of them, of which the first one that has bytes does something. */
-function firstDoes(all: readonly Pair[], act: (first: Connection) => void): readonly Quiet[] {
+function firstDoes(all: readonly Pair[], act: (first: Connection) => void): readonly Witness[] {
   let isFirst = true;
   return all.map(({ connection }) => {
-    const user = new Quiet();
+    const user = new Witness();
     const take = user.onData.bind(user);
     user.onData = (chunk) => {
       take(chunk);
@@ -109,7 +91,7 @@ ofRings('what many send at once comes back whole and in order, however it is wri
 
 /** Writes each piece that comes as often as there are ways. */
 function echo(connection: Connection, ways: readonly ('text' | 'bytes' | 'both' | 'now' | 'corked')[]): ConnectionUser {
-  const user = new Quiet();
+  const user = new Witness();
   user.onData = (chunk) => {
     for (const way of ways) {
       const text = chunk.toString('latin1');
@@ -166,7 +148,7 @@ ofRings('one that another handler gives memory of its own has its bytes there', 
   });
   const own = new Set<number>();
   for (const [at, { connection }] of all.entries()) {
-    const user = users[at] as Quiet;
+    const user = users[at] as Witness;
     const take = user.onData.bind(user);
     user.onData = (chunk) => {
       take(chunk);
@@ -198,7 +180,7 @@ ofRings('what a client does not read yet waits, and the others go on', async (t)
   const piece = 'x'.repeat(16_000);
   const written = all.map(() => 0);
   const users = all.map(({ connection, socket }, at) => {
-    const user = new Quiet();
+    const user = new Witness();
     user.onData = () => {
       for (let count = 0; count < 400; count++) {
         written[at] = (written[at] ?? 0) + piece.length;
@@ -226,7 +208,7 @@ for (const [name, end] of [
     const it = stage(t);
     const all = await pairs(t, it, 6);
     for (const { connection } of all) {
-      const user = new Quiet();
+      const user = new Witness();
       user.onData = () => {
         connection.write('bye ', 'latin1');
         connection.write(Buffer.from('bye'));
@@ -245,7 +227,7 @@ ofRings('a client that resets its connection ends no other', async (t) => {
   const it = stage(t);
   const all = await pairs(t, it, 6);
   for (const { connection } of all) connection.client = echo(connection, ['text']);
-  const gone = new Quiet();
+  const gone = new Witness();
   const [first, ...others] = all as [Pair, ...Pair[]];
   first.connection.client = gone;
   for (const { socket } of others) socket.write('hello');
@@ -291,7 +273,7 @@ ofRings('clients that send more than one read takes are not reset by a response 
   const it = stage(t);
   const all = await pairs(t, it, 6);
   for (const { connection } of all) {
-    const user = new Quiet();
+    const user = new Witness();
     user.onData = () => {
       connection.write('no', 'latin1');
       connection.destroySoon();
