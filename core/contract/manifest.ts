@@ -1,6 +1,5 @@
 /** Manifests of modules, and the decorators that declare them. */
 import 'reflect-metadata';
-import type { SecureContextOptions } from 'node:tls';
 import { injectable } from 'tsyringe';
 import type { HttpRequest, Phase, Scope, HttpHandlers, VariableGetter, VariablePrefix } from './http.js';
 import type { Affinity } from './affinity.js';
@@ -14,6 +13,7 @@ import type { Setting } from './setting.js';
 import type { ArgContext, Directives } from './spec.js';
 import type { StreamHandlers, StreamPhase, StreamScope, StreamSession, StreamVariable, StreamVariablePrefix } from './stream.js';
 import type { Getter } from './template.js';
+import type { PemText, PrivateKeys, TlsContextSettings } from './tls-context.js';
 import type { StapledStatus, TlsCommand } from './tls-library.js';
 import type { Directive } from './tree.js';
 
@@ -115,7 +115,10 @@ export interface TlsSessions {
 }
 
 /** Certificates that a handshake, or a connection, has chosen. The same ones are the same object. */
-export interface ChosenCertificates extends Required<Pick<SecureContextOptions, 'cert' | 'key'>> {
+export interface ChosenCertificates {
+  /** Chains in PEM, each beginning with the certificate itself. */
+  readonly cert: PemText | readonly PemText[];
+  readonly key: PrivateKeys;
   /** A name that no other certificates have. */
   readonly digest: string;
 }
@@ -131,8 +134,8 @@ export interface CertificateChooser {
 /** Gets the secrets of connections in the format SSLKEYLOGFILE, a line each: they can decrypt captured connections. */
 export type KeyLog = Pick<LogFile, 'write'>;
 
-/** Certificate, protocols and ciphers of one server, as `tls.createSecureContext` takes them. */
-export interface TlsSettings extends SecureContextOptions {
+/** Certificate, protocols and ciphers of one server. */
+export interface TlsSettings extends TlsContextSettings {
   /**
    * Clients are asked for a certificate, which is compared with `ca`, `trusted` and `crl`; any result lets the handshake succeed. A name that no other
    * set of authorities has.

@@ -1,11 +1,11 @@
-import type { SecureContextOptions } from 'node:tls';
 import type { CertificateChooser, KeyLog } from './manifest.js';
+import type { TlsContextSettings } from './tls-context.js';
 import type { TlsCommand } from './tls-library.js';
 
 /** How TLS is spoken with the members of an upstream. Settings that say the same share connections and sessions. */
 export interface UpstreamTls {
   /** The certificate to show, authorities to trust, versions, ciphers. */
-  readonly context: SecureContextOptions;
+  readonly context: TlsContextSettings;
   /** Chooses the certificate of each request or session, instead of one in `context`. A kept connection is for requests with its certificate only. */
   readonly certificates?: CertificateChooser;
   /** True if the name is sent to the member (SNI). */

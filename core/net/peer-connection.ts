@@ -2,13 +2,12 @@ import { parseSource } from '../contract/address.js';
 import { systemErrorText } from '../contract/system-error.js';
 import { isOutOfDescriptors } from './descriptors.js';
 import { ReadMemory } from './read-memory.js';
-import { verificationText } from './verification-errors.js';
 import { fromSource } from './source-address.js';
-import { CERTIFICATE_PROBLEM, type TlsClient } from './tls-client.js';
+import { handshakeFailure, type TlsClient } from './tls-client.js';
 import type { ConnectionTls } from '../contract/client-connection.js';
-import type { Connection, ConnectingUser } from './transport/connection.js';
-import type { OtherSide, SecuringUser } from './transport/tls.js';
-import { follow, rejectedConnection, type Target } from './transport/transport.js';
+import type { Connection } from './transport/connection.js';
+import type { ClientHandshake, OtherSide, TlsConnectingUser } from './transport/tls.js';
+import { rejectedConnection, type Target } from './transport/transport.js';
 import type { Timed } from './timers.js';
 import type { NetContext } from './net-context.js';
 
@@ -29,7 +28,7 @@ export interface PeerUser {
  * One connection to a member. Reads go into the thread's shared buffer while responses are small; with a large body it changes to buffers of
  * its own, which the client's socket may keep until they are sent (see ReadBuffers).
  */
-export class PeerConnection implements ConnectingUser, SecuringUser, Timed {
+export class PeerConnection implements TlsConnectingUser, Timed {
   deadline = 0;
   slot = -1;
   readonly socket: Connection;
@@ -47,8 +46,6 @@ export class PeerConnection implements ConnectingUser, SecuringUser, Timed {
   readonly memory: ReadMemory;
   #reason = '';
   #isReached = false;
-  /** With TLS by Node.js. */
-  #stream: { readonly readableLength: number; read(): unknown } | undefined = undefined;
   /** It counts against worker_connections. */
   readonly #hasPlace: boolean;
   /** Of the listeners of the control plane that it does not lead to. */
@@ -76,19 +73,8 @@ export class PeerConnection implements ConnectingUser, SecuringUser, Timed {
     const rejection = rejectionOf(context, target);
     this.#hasPlace = rejection === undefined;
     if (rejection !== undefined) this.socket = rejectedConnection(rejection, this);
-    else if (tls === undefined || context.transport.canSecure(target)) this.socket = context.transport.connect(target, this.memory, this);
-    else this.socket = this.#connectByNode(tls, target);
-  }
-
-  #connectByNode(tls: TlsClient, target: Target): Connection {
-    const socket = tls.connect(target, this.peer, this.tlsName, this.preamble, () => {
-      this.alpn = socket.alpnProtocol || undefined;
-      this.#connected();
-    });
-    socket.once('connect', () => (this.#isReached = true));
-    socket.on('data', (chunk: Buffer) => this.onData(chunk, false));
-    this.#stream = socket;
-    return follow(socket, this);
+    else if (tls === undefined) this.socket = context.transport.connect(target, this.memory, this);
+    else this.socket = context.transport.connectTls(target, this.memory, this);
   }
 
   /** The body that follows is large: reads get memory that may be kept. @param most bytes of a read */
@@ -167,19 +153,11 @@ export class PeerConnection implements ConnectingUser, SecuringUser, Timed {
 
   onConnect(): void {
     if (this.tls === undefined) this.#connected();
-    else this.#secure(this.tls);
+    else this.#isReached = true;
   }
 
-  #secure(tls: TlsClient): void {
-    const { socket, preamble } = this;
-    this.#isReached = true;
-    try {
-      if (preamble !== '') socket.write(preamble, 'latin1');
-      socket.connectTls?.(tls.handshake(this.peer, this.tlsName), this);
-    } catch (error) {
-      // Made for the first handshake. That it can be was checked by another thread.
-      this.#giveUp((error as Error).message);
-    }
+  handshake(): ClientHandshake {
+    return (this.tls as TlsClient).handshake(this.peer, this.tlsName);
   }
 
   onSecured({ alpn, group }: ConnectionTls, other: OtherSide): void {
@@ -191,8 +169,7 @@ export class PeerConnection implements ConnectingUser, SecuringUser, Timed {
   }
 
   onNotSecured(reason: string): void {
-    if (reason.startsWith('SSL: ')) this.#giveUp(`SSL_do_handshake() failed (${reason})`);
-    else this.#giveUp(`peer closed connection in SSL handshake${reason === '' ? '' : ` (${reason})`}`);
+    this.#giveUp(handshakeFailure(reason));
   }
 
   #giveUp(reason: string): void {
@@ -231,7 +208,6 @@ export class PeerConnection implements ConnectingUser, SecuringUser, Timed {
   }
 
   onClose(): void {
-    this.#deliverRest();
     this.context.timers.forget(this);
     if (this.#hasPlace) this.context.admission.memberClosed();
     this.memory.abandon();
@@ -241,14 +217,6 @@ export class PeerConnection implements ConnectingUser, SecuringUser, Timed {
     else user.onUpstreamClosed(this.#reason);
   }
 
-  /** Data that TLS has decrypted while reading was paused, and that Node keeps after the connection has failed. */
-  #deliverRest(): void {
-    const stream = this.#stream;
-    if (stream === undefined || this.user === undefined || stream.readableLength === 0) return;
-    const rest = stream.read() as Buffer | null;
-    if (rest !== null) this.onData(rest, false);
-  }
-
   /** Bytes, an end, or a deadline of a connection without a user: it cannot be used any more. */
   #unexpected(): void {
     this.close();
@@ -256,8 +224,8 @@ export class PeerConnection implements ConnectingUser, SecuringUser, Timed {
 
   #reasonOf(error: NodeJS.ErrnoException & { readonly address?: string }): string {
     if (error instanceof NotOpened) return error.message;
-    // TLS has failed, although the member is reachable.
-    if (this.tls !== undefined && !this.connected && error.syscall === undefined) return handshakeFailure(error);
+    // The handshake could not begin, although the member is reachable.
+    if (this.tls !== undefined && !this.connected && error.syscall === undefined) return error.message;
     const own = error.syscall === 'bind' ? `bind(${error.address ?? ''})` : 'socket()';
     const moved = error.syscall?.startsWith('SSL_') === true ? `${error.syscall}()` : 'recv()';
     const call = this.ownFailure !== undefined ? own : this.connected ? moved : 'connect()';
@@ -288,14 +256,4 @@ function targetOf({ host, port, localAddress, localPort }: TcpTarget): TcpTarget
 function ownFailureOf(error: NodeJS.ErrnoException): 'alert' | 'crit' | undefined {
   if (error instanceof NoPlace || isOutOfDescriptors(error)) return 'alert';
   return error.syscall === 'bind' ? 'crit' : undefined;
-}
-
-/** In nginx's words. */
-function handshakeFailure({ code = 'ERR_', message }: NodeJS.ErrnoException): string {
-  if (message.startsWith(CERTIFICATE_PROBLEM)) return message;
-  // Codes about certificates are OpenSSL's names.
-  const isAboutCertificate = !code.startsWith('E');
-  return isAboutCertificate
-    ? `${CERTIFICATE_PROBLEM} verify error: (${verificationText(code, message)})`
-    : `SSL_do_handshake() failed (${message})`;
 }

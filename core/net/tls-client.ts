@@ -1,13 +1,8 @@
-import { connect, isIP, type Socket } from 'node:net';
-import type { ConnectionOptions, PeerCertificate, TLSSocket } from 'node:tls';
+import { isIP } from 'node:net';
 import type { UpstreamTls } from '../contract/upstream-tls.js';
-import { depthOf } from './certificate-depth.js';
-import { logKeys } from './key-log.js';
-import { NodeContext } from './node-context.js';
-import { nodeTls } from './node-tls.js';
 import { alpnList } from './tls-identity.js';
-import type { ClientHandshake, OtherSide, TlsContext } from './transport/tls.js';
-import type { Target } from './transport/transport.js';
+import type { ClientHandshake, OtherSide } from './transport/tls.js';
+import { TlsContext } from './transport/tls-context.js';
 
 /** A session, and the name that it was made for. */
 interface Known {
@@ -18,28 +13,26 @@ interface Known {
 const HTTP1: readonly string[] = ['http/1.1'];
 
 /** Beginning of errors about a certificate, in the words of nginx. */
-export const CERTIFICATE_PROBLEM = 'upstream SSL certificate';
+const CERTIFICATE_PROBLEM = 'upstream SSL certificate';
 
 /** Makes connections to servers that speak TLS, and remembers their sessions. */
 export class TlsClient {
   /** Certificates and keys, which are read when they are first needed. */
   readonly context: TlsContext;
-  readonly #alpn: readonly string[];
   readonly #protocols: Buffer;
   readonly #sessions = new WeakMap<object, Known>();
   readonly #groups = new WeakMap<object, number>();
 
   constructor(private readonly settings: UpstreamTls) {
     const { verifies, verifyDepth, reusesSessions, keyLog, alpn = HTTP1 } = settings;
-    this.#alpn = alpn;
     this.#protocols = alpnList(alpn);
     const client = { verifies, keepsSessions: reusesSessions };
     // Without authorities of its own it verifies nothing, and needs none of the ones that Node brings.
-    this.context = new NodeContext({ ca: [], ...settings.context, verifyDepth, keyLog, client, commands: settings.commands });
+    this.context = new TlsContext({ ca: [], ...settings.context, verifyDepth, keyLog, client, commands: settings.commands });
   }
 
   /**
-   * A handshake by the functions of the transport. Its result is for {@link problemOf}.
+   * A handshake. Its result is for {@link problemOf}.
    * @param peer whose sessions are resumed
    * @param name what the certificate has to be for (proxy_ssl_name)
    */
@@ -64,34 +57,7 @@ export class TlsClient {
     if (!this.settings.verifies) return undefined;
     const problem = other.problem();
     if (problem !== undefined) return `${CERTIFICATE_PROBLEM} verify error: (${problem})`;
-    return other.isFor(name) ? undefined : mismatchOf(name);
-  }
-
-  /**
-   * Begins to connect, with sockets of Node.js.
-   * @param peer whose sessions are resumed
-   * @param name what the certificate has to be for (proxy_ssl_name)
-   * @param preamble sent in front of the handshake; empty: nothing
-   */
-  connect(target: Target, peer: object, name: string, preamble: string, onSecure: () => void): TLSSocket {
-    const { verifies, reusesSessions, keyLog } = this.settings;
-    const session = this.#sessionOf(peer, name);
-    const options: ConnectionOptions & { readonly allowHalfOpen: true } = {
-      ...(preamble === '' ? target : { socket: withPreamble(target, preamble) }),
-      allowHalfOpen: true,
-      secureContext: this.context.node,
-      ...(this.#alpn.length > 0 && { ALPNProtocols: [...this.#alpn] }),
-      rejectUnauthorized: verifies,
-      checkServerIdentity: (_, certificate) => this.#check(name, certificate),
-      // An empty name keeps Node from sending another one.
-      servername: this.#serverNameOf(name),
-    };
-    if (session !== undefined) options.session = session;
-    const socket = nodeTls().connect(options, onSecure);
-    socket.setNoDelay(true);
-    if (keyLog !== undefined) logKeys(socket, keyLog);
-    if (reusesSessions) socket.on('session', (made: Buffer) => this.#sessions.set(peer, { name, session: made }));
-    return socket;
+    return other.isFor(name) ? undefined : `${CERTIFICATE_PROBLEM} does not match "${name}"`;
   }
 
   /** RFC 6066, 3: addresses are never sent. */
@@ -103,27 +69,15 @@ export class TlsClient {
     const known = this.settings.reusesSessions ? this.#sessions.get(peer) : undefined;
     return known?.name === name ? known.session : undefined;
   }
-
-  #check(name: string, certificate: PeerCertificate): Error | undefined {
-    if (depthOf(certificate) > this.settings.verifyDepth)
-      return new Error(`${CERTIFICATE_PROBLEM} verify error: (22:certificate chain too long)`);
-    const mismatch = nodeTls().checkServerIdentity(name, certificate);
-    return mismatch && new Error(mismatchOf(name));
-  }
 }
 
-function mismatchOf(name: string): string {
-  return `${CERTIFICATE_PROBLEM} does not match "${name}"`;
+/** A handshake that has failed, in nginx's words. @param reason see {@link SecuringUser.onNotSecured} */
+export function handshakeFailure(reason: string): string {
+  if (reason.startsWith('SSL: ')) return `SSL_do_handshake() failed (${reason})`;
+  return `peer closed connection in SSL handshake${reason === '' ? '' : ` (${reason})`}`;
 }
 
 /** Name for certificates by `proxy_ssl_name`, which may have a port, as `$proxy_host` has. */
 export function hostOfName(name: string): string {
   return name.replace(/^\[([^\]]*)\].*$|^([^:]*):\d*$/s, '$1$2');
-}
-
-/** A connection that begins with some text. TLS, which is wrapped around it, begins when it is connected as well: after that. */
-function withPreamble(target: Target, preamble: string): Socket {
-  const socket = connect({ ...target, allowHalfOpen: true, noDelay: true });
-  socket.once('connect', () => socket.write(preamble, 'latin1'));
-  return socket;
 }

@@ -1,8 +1,6 @@
-import type { EventEmitter } from 'node:events';
 import type { ConnectionTls } from '../contract/client-connection.js';
-import type { KeyLog } from '../contract/manifest.js';
 import type { AcceptedConnection } from './accepted-connection.js';
-import type { TlsContext } from './transport/tls.js';
+import type { TlsContext } from './transport/tls-context.js';
 
 /** How a server presents itself in a handshake. */
 export interface TlsIdentity {
@@ -14,14 +12,8 @@ export interface TlsIdentity {
   readonly alpn: Buffer;
   /** Clients are asked for a certificate; undefined: they are not. */
   readonly clientAuthority: string | undefined;
-  /** Certificates that may be between that of a client and its authority. */
-  readonly verifyDepth: number;
   /** Handshakes are rejected; undefined: they are not. */
   readonly rejection: HandshakeRejection | undefined;
-  /** Gets the secrets of each connection; undefined: they are not needed. */
-  readonly keyLog: KeyLog | undefined;
-  /** Undefined: clients resume with tickets or not at all. */
-  readonly sessions: SessionKeeper | undefined;
 }
 
 /** The contexts of a server whose certificates variables name. */
@@ -37,20 +29,6 @@ export interface HandshakeRejection {
   readonly reason: string;
   /** The description of a fatal alert (RFC 8446, 6). */
   readonly alert: number;
-}
-
-/** Keeps sessions under their ids. */
-export interface SessionKeeper {
-  /** @param offered the session of TLS 1.3 that the client offers: Node itself knows where TLS 1.2 has it */
-  forConnection(offered: string): ConnectionSessions;
-}
-
-/** The sessions of one connection. */
-export interface ConnectionSessions {
-  /** Something with the events `newSession` and `resumeSession` of tls.Server. */
-  readonly events: EventEmitter;
-  /** The handshake is over. @param isTrusted false: the certificate of the client is not valid, and its sessions must not be resumed */
-  onHandshake(isTrusted: boolean): void;
 }
 
 /** Knows the servers of one address. */

@@ -1,7 +1,7 @@
 /** ssl_early_data: requests that come along with the first message of TLS 1.3. */
 import * as ffi from 'node:ffi';
 import test from 'ava';
-import { NodeContext } from '../../core/net/node-context.js';
+import { TlsContext } from '../../core/net/transport/tls-context.js';
 import { addressBytes } from '../../core/net/transport/epoll/addresses.js';
 import { SystemCalls } from '../../core/net/transport/epoll/calls.js';
 import { OpenTls } from '../../core/net/transport/open-tls.js';
@@ -21,7 +21,7 @@ const TLS = 'ssl_certificate own.pem; ssl_certificate_key own.key;';
 const calls = new SystemCalls(ffi);
 const engine = new TlsEngine(ffi, calls, new OpenTls());
 const { c } = engine.ssl;
-const context = new NodeContext({ ca: [] });
+const context = new TlsContext({ ca: [] });
 
 const isUsed = process.platform === 'linux' && process.versions.node.startsWith('26.');
 const ofLinux = isUsed ? test : test.skip;

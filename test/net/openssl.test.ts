@@ -7,7 +7,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import test from 'ava';
 import { ReadBuffers } from '../../core/net/buffers.js';
-import { NodeContext } from '../../core/net/node-context.js';
+import { TlsContext } from '../../core/net/transport/tls-context.js';
 import { OpenDescriptors } from '../../core/net/transport/open-descriptors.js';
 import type { Connection } from '../../core/net/transport/connection.js';
 import { SystemCalls } from '../../core/net/transport/epoll/calls.js';
@@ -15,7 +15,7 @@ import { EpollListening } from '../../core/net/transport/epoll/epoll-listening.j
 import { EpollLoop } from '../../core/net/transport/epoll/loop.js';
 import { TlsEngine } from '../../core/net/transport/epoll/openssl/engine.js';
 import { testTls } from '../../core/net/transport/epoll/openssl/self-test.js';
-import type { SecuringUser, TlsContext } from '../../core/net/transport/tls.js';
+import type { SecuringUser } from '../../core/net/transport/tls.js';
 import { selfSigned } from '../harness/certificate.js';
 import { waitFor } from '../harness/wait.js';
 
@@ -52,7 +52,7 @@ class Echo implements SecuringUser {
       if (!this.connection.write(own)) this.connection.pause();
       return;
     }
-    this.connection.acceptTls?.({ context: this.context, received: own, protocols: Buffer.alloc(0), offered: NO_OFFER }, this);
+    this.connection.acceptTls?.({ context: this.context, received: own, protocols: Buffer.alloc(0), offered: NO_OFFER, session: '' }, this);
   }
   isSecured = false;
   onSecured(): void {
@@ -74,7 +74,7 @@ class Echo implements SecuringUser {
   }
 }
 
-function serve(context: TlsContext = new NodeContext({ cert, key })): { port: number; users: Echo[]; close: () => void } {
+function serve(context: TlsContext = new TlsContext({ cert, key })): { port: number; users: Echo[]; close: () => void } {
   const users: Echo[] = [];
   const { shared } = new ReadBuffers();
   const listening = EpollListening.open(
@@ -151,7 +151,7 @@ function helloOf(): Promise<Buffer> {
 
 test.serial('nothing is left of broken hellos, and of clients that vanish in any state', async (t) => {
   const hello = await helloOf();
-  const servers = [serve(), serve(new NodeContext({ cert, key, earlyData: true }))] as const;
+  const servers = [serve(), serve(new TlsContext({ cert, key, earlyData: true }))] as const;
   const [{ port }] = servers;
   const all = (): Echo[] => servers.flatMap(({ users }) => users);
   for (const { close } of servers) t.teardown(close);
@@ -273,7 +273,7 @@ test.serial('contexts of former certificates are freed, and live as long as thei
   const sockets: TLSSocket[] = [];
   const users: Echo[] = [];
   for (let generation = 0; generation < 10; generation++) {
-    const server = serve(new NodeContext({ cert, key }));
+    const server = serve(new TlsContext({ cert, key }));
     sockets.push(await secure(server.port));
     server.close();
     users.push(...server.users.splice(0));

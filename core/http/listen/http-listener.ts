@@ -4,7 +4,7 @@ import type { ListenOptions } from '../../net/listen-options.js';
 import { ConnectionListener } from '../../net/connection-listener.js';
 import type { ConnectionUser } from '../../net/transport/connection.js';
 import type { TlsIdentities, TlsIdentity, VariableContexts } from '../../net/tls-identity.js';
-import type { TlsContext } from '../../net/transport/tls.js';
+import type { TlsContext } from '../../net/transport/tls-context.js';
 import type { ServedConnection } from '../client/connection.js';
 import { Http1Connection } from '../client/h1/http1-connection.js';
 import { Http2Connection } from '../client/h2/http2-connection.js';

@@ -14,7 +14,7 @@ import { RoutesInCommon } from './routes-in-common.js';
 /** Reports errors of OpenSSL about files before traffic comes. */
 function assertUsable({ tls, plan }: ExchangeRoute): void {
   try {
-    void tls?.context.node;
+    tls?.context.assertUsable();
   } catch (error) {
     plan.fail(`cannot use the certificates of "proxy_ssl_*": ${(error as Error).message}`);
   }

@@ -1,16 +1,12 @@
-import type { Server } from 'node:net';
-import type { TLSSocket } from 'node:tls';
 import { readClientHello, type ClientHello } from '../../toolkit/client-hello.js';
 import type { ConnectionTls } from '../../contract/client-connection.js';
-import { AgreedTls, offerOf } from '../agreed-tls.js';
 import type { AcceptedConnection } from '../accepted-connection.js';
 import type { NetContext } from '../net-context.js';
-import { clientCertificate, presentedCertificate } from '../client-certificate.js';
-import { logKeys } from '../key-log.js';
-import { nodeTls } from '../node-tls.js';
-import type { OtherSide, SecuringUser, TlsContext } from '../transport/tls.js';
-import { attachStream, detachStream, streamOf } from '../transport/transport.js';
-import type { ConnectionSessions, TlsIdentities, TlsIdentity } from '../tls-identity.js';
+import { presentedCertificate } from '../client-certificate.js';
+import type { OtherSide, SecuringUser } from '../transport/tls.js';
+import type { TlsContext } from '../transport/tls-context.js';
+import { acceptTls } from '../transport/transport.js';
+import type { TlsIdentities, TlsIdentity } from '../tls-identity.js';
 import { Prelude, type PreludeEnd } from './prelude.js';
 
 /** First byte of a TLS handshake (RFC 8446, 5.1), and the bit by which SSLv2 began. */
@@ -22,6 +18,13 @@ const fatalAlert = (description: number): Buffer => Buffer.of(0x15, 3, 3, 0, 2, 
 
 /** RFC 8446, 6.2. */
 const INTERNAL_ERROR = 80;
+
+const NO_OFFER = { ciphers: '', groups: '', signatures: '' };
+
+/** @param hello null: it cannot be read */
+function offerOf(hello: ClientHello | null): ConnectionTls['offered'] {
+  return hello === null ? NO_OFFER : { ciphers: hello.ciphers, groups: hello.groups, signatures: hello.signatures };
+}
 
 /** In no name of a host. Variables of this name may be a part of the path of a certificate. */
 const NO_HOST = /[\0- /\\\x7f]|\.\./;
@@ -98,60 +101,30 @@ export class TlsHandshake extends Prelude implements SecuringUser {
     if (context === undefined) return;
     this.#identity = identity;
     try {
-      const handshake = { context, received: bytes, protocols: identity.alpn, offered: offerOf(hello) };
-      if (connection.socket.acceptTls?.(handshake, this) !== true) this.#acceptByNode(bytes, hello, context, identity);
+      const handshake = { context, received: bytes, protocols: identity.alpn, offered: offerOf(hello), session: hello?.session ?? '' };
+      connection.socket = acceptTls(connection.socket, handshake, this);
     } catch (error) {
       // Made for the first handshake. That it can be was checked by another thread.
       this.#reject((error as Error).message);
     }
   }
 
-  #acceptByNode(bytes: Buffer, hello: ClientHello | null, context: TlsContext, identity: TlsIdentity): void {
-    const { connection } = this;
-    const raw = streamOf(connection.socket);
-    const { node: secureContext } = context;
-    detachStream(raw);
-    raw.pause();
-    // The handshake reads it again.
-    raw.unshift(bytes);
-    const sessions = identity.sessions?.forConnection(hello?.session ?? '');
-    const secure = new (nodeTls().TLSSocket)(raw, {
-      isServer: true,
-      secureContext,
-      ALPNProtocols: identity.alpn,
-      requestCert: identity.clientAuthority !== undefined,
-      rejectUnauthorized: false,
-      // All that is asked of a server here is to emit the events of sessions.
-      ...(sessions === undefined ? {} : { server: sessions.events as Server }),
-    });
-    connection.socket = secure;
-    connection.socket.client = this;
-    attachStream(secure);
-    if (identity.keyLog !== undefined) logKeys(secure, identity.keyLog);
-    secure.once('error', (error) => (this.#error ||= error.message.trim()));
-    secure.once('secure', () => this.#secured(secure, hello, identity, sessions));
-  }
-
   onSecured(tls: ConnectionTls, other: OtherSide): void {
+    const { connection } = this;
     const authority = this.#identity?.clientAuthority;
-    this.#agreed(tls, authority);
+    connection.secure = true;
+    connection.alpn = tls.alpn;
+    connection.tls = tls;
+    connection.clientAuthority = authority;
+    this.identities.onHandshake(tls);
     const certificate = authority === undefined ? undefined : other.certificate();
-    if (authority !== undefined) this.connection.certificate = certificate && presentedCertificate(certificate, authority);
+    if (authority !== undefined) connection.certificate = certificate && presentedCertificate(certificate, authority);
     this.finish(undefined);
   }
 
   onNotSecured(reason: string): void {
     this.#error = reason;
     this.onEnd();
-  }
-
-  #agreed(tls: ConnectionTls, clientAuthority: string | undefined): void {
-    const { connection } = this;
-    connection.secure = true;
-    connection.alpn = tls.alpn;
-    connection.tls = tls;
-    connection.clientAuthority = clientAuthority;
-    this.identities.onHandshake(tls);
   }
 
   /** Undefined: there is none, and the handshake has failed. */
@@ -172,20 +145,5 @@ export class TlsHandshake extends Prelude implements SecuringUser {
   #reject(reason: string): void {
     this.connection.socket.write(fatalAlert(INTERNAL_ERROR));
     this.fail('error', `${reason} while SSL handshaking`);
-  }
-
-  #secured(
-    socket: TLSSocket,
-    hello: ClientHello | null,
-    { clientAuthority, verifyDepth }: TlsIdentity,
-    sessions: ConnectionSessions | undefined,
-  ): void {
-    const { connection } = this;
-    // An error of TLS ends the connection also from now on, see TLSSocket in Node's lib/_tls_wrap.js.
-    socket.on('_tlsError', (error: Error) => socket.destroy(error));
-    this.#agreed(new AgreedTls(socket, hello), clientAuthority);
-    if (clientAuthority !== undefined) connection.certificate = clientCertificate(socket, clientAuthority, verifyDepth);
-    sessions?.onHandshake(connection.certificate?.error === undefined);
-    this.finish(undefined);
   }
 }

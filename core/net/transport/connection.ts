@@ -1,5 +1,5 @@
 import type { ReadMemory } from '../read-memory.js';
-import type { ClientHandshake, SecuringUser, ServerHandshake } from './tls.js';
+import type { SecuringUser, ServerHandshake } from './tls.js';
 
 /** Handles the bytes and the end of a connection. Another user takes it over by a single store, see {@link Connection.client}. */
 export interface ConnectionUser {
@@ -101,15 +101,12 @@ export interface Connection {
   isPaused(): boolean;
   /** Probes of the system (SO_KEEPALIVE). @param idle milliseconds; as {@link interval}. 0 or undefined: the system's */
   setKeepAlive(on: boolean, idle?: number, interval?: number, count?: number): unknown;
+  /** A process with nothing else to wait for may end. Absent: it does not keep it. */
+  unref?(): unknown;
   once(event: 'close', listener: () => void): unknown;
   /**
-   * Speaks TLS from now on, as the server. Undefined or false: it cannot, and TLS of Node.js is put on it, see `streamOf`.
+   * See `acceptTls` of transport.ts. Undefined or false: it cannot, and TLS of Node.js is put on it.
    * @throws Error of OpenSSL for certificates, keys and ciphers that cannot be used
    */
   acceptTls?(handshake: ServerHandshake, user: SecuringUser): boolean;
-  /**
-   * Speaks TLS from now on, as the client. It is connected, and nothing waits to be sent. Absent: see {@link Transport.canSecure}.
-   * @throws Error of OpenSSL for certificates, keys and ciphers that cannot be used
-   */
-  connectTls?(handshake: ClientHandshake, user: SecuringUser): void;
 }

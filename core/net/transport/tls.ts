@@ -1,11 +1,12 @@
-import type { SecureContext, SecureContextOptions } from 'node:tls';
 import type { ConnectionTls } from '../../contract/client-connection.js';
 import type { KeyLog, TlsSessions } from '../../contract/manifest.js';
+import type { TlsContextSettings } from '../../contract/tls-context.js';
 import type { StapledStatus, TlsCommand } from '../../contract/tls-library.js';
-import type { ConnectionUser } from './connection.js';
+import type { ConnectingUser, ConnectionUser } from './connection.js';
+import type { TlsContext } from './tls-context.js';
 
-/** Certificates, versions, ciphers, keys of tickets: what a side of TLS presents, as `tls.createSecureContext` takes it. */
-export interface TlsContextOptions extends SecureContextOptions {
+/** Certificates, versions, ciphers, keys of tickets: what a side of TLS presents. */
+export interface TlsContextOptions extends TlsContextSettings {
   /** Further authorities, in PEM; clients do not get their names. */
   readonly trusted?: readonly Buffer[] | undefined;
   readonly formerTicketKeys?: readonly Buffer[] | undefined;
@@ -32,13 +33,6 @@ export interface ClientTlsSettings {
   readonly keepsSessions: boolean;
 }
 
-/** Settings of a context, made into an object of each implementation when that needs it. */
-export interface TlsContext {
-  readonly options: TlsContextOptions;
-  /** The object of Node.js. @throws Error of OpenSSL for certificates, keys and ciphers that cannot be used */
-  readonly node: SecureContext;
-}
-
 /** A handshake of a server. */
 export interface ServerHandshake {
   readonly context: TlsContext;
@@ -48,6 +42,8 @@ export interface ServerHandshake {
   readonly protocols: Buffer;
   /** For {@link ConnectionTls.offered}. */
   readonly offered: ConnectionTls['offered'];
+  /** The session that the client offers, as `ClientHello.session` has it. */
+  readonly session: string;
 }
 
 /** A handshake of a client. */
@@ -91,4 +87,12 @@ export interface SecuringUser extends ConnectionUser {
    * @param reason for the error log: `SSL: ` with what OpenSSL says, or the error of the system; empty: the other side has closed it
    */
   onNotSecured(reason: string): void;
+}
+
+/** Waits for a connection to a server, and for the handshake on it: {@link onConnect} comes before the handshake. */
+export interface TlsConnectingUser extends ConnectingUser, SecuringUser {
+  /** Text of single bytes that is sent in front of the handshake; empty: nothing is. */
+  readonly preamble: string;
+  /** Makes the handshake, when it is about to begin. */
+  handshake(): ClientHandshake;
 }

@@ -4,12 +4,14 @@ import type { ReadMemory } from '../read-memory.js';
 import type { Connection, ConnectingUser } from './connection.js';
 import type { DatagramOptions, DatagramReceiver, Datagrams } from './datagrams.js';
 import type { ListenPlace, ListeningSocket, ListeningUser } from './listening.js';
-import type { TlsContext } from './tls.js';
+import type { SecuringUser, ServerHandshake, TlsConnectingUser } from './tls.js';
+import type { TlsContext } from './tls-context.js';
 import type { FileCalls } from './epoll/file-calls.js';
 import { isStream } from './node/stream-of.js';
+import { acceptTls as acceptByNode } from './node/tls/accept-tls.js';
 
 export { NodeTransport } from './node/node-transport.js';
-export { attach as attachStream, detach as detachStream, follow, readStream, rejectedConnection } from './node/socket-events.js';
+export { readStream, rejectedConnection } from './node/socket-events.js';
 
 /** Where a connection leads to. Hosts are addresses, not names. */
 export type Target =
@@ -30,8 +32,11 @@ export interface Transport {
   listen(place: ListenPlace, user: ListeningUser): Promise<ListeningSocket>;
   /** Begins to connect. @param memory where reads go to */
   connect(target: Target, memory: ReadMemory, user: ConnectingUser): Connection;
-  /** Connections to there have {@link Connection.connectTls}. */
-  canSecure(target: Target): boolean;
+  /**
+   * Begins to connect to a server that speaks TLS. Sockets of Node.js read into memory of their own then.
+   * @throws Error of OpenSSL for certificates, keys and ciphers that cannot be used
+   */
+  connectTls(target: Target, memory: ReadMemory, user: TlsConnectingUser): Connection;
   /** Reads certificates and keys ahead of handshakes. @throws Error of OpenSSL for certificates, keys and ciphers that cannot be used */
   prepareTls(context: TlsContext): void;
   /** Undefined: files are those of node:fs. */
@@ -47,8 +52,17 @@ export interface Transport {
   datagrams(address: string, receiver: DatagramReceiver, options?: DatagramOptions): Datagrams;
 }
 
-/** A stream that TLS of Node.js can be put on. Nothing may wait to be sent, and the connection given is not used any more. */
-export function streamOf(connection: Connection & { toStream?(): Socket }): Socket {
+/**
+ * Speaks TLS on an accepted connection from now on, as the server.
+ * @returns the connection that is used from now on in its place
+ * @throws Error of OpenSSL for certificates, keys and ciphers that cannot be used
+ */
+export function acceptTls(connection: Connection, handshake: ServerHandshake, user: SecuringUser): Connection {
+  return connection.acceptTls?.(handshake, user) === true ? connection : acceptByNode(streamOf(connection), handshake, user);
+}
+
+/** A stream of Node.js. Nothing may wait to be sent, and the connection given is not used any more. */
+function streamOf(connection: Connection & { toStream?(): Socket }): Socket {
   if (isStream(connection)) return connection;
   if (connection.toStream === undefined) throw new TypeError('a connection of an unknown kind');
   return connection.toStream();

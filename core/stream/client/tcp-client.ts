@@ -20,7 +20,7 @@ import type { Connection, ConnectionUser } from '../../net/transport/connection.
 import { readStream } from '../../net/transport/transport.js';
 import type { Timed } from '../../net/timers.js';
 import type { TlsIdentities, TlsIdentity, VariableContexts } from '../../net/tls-identity.js';
-import type { TlsContext } from '../../net/transport/tls.js';
+import type { TlsContext } from '../../net/transport/tls-context.js';
 import type { ClientEnd } from '../session/client-end.js';
 import type { StreamContext } from '../session/context.js';
 import type { Session } from '../session/session.js';

@@ -129,7 +129,7 @@ function begin(session: Session, route: RelayRoute, upstream: Upstream): number 
 /** Errors of OpenSSL about files must be known before traffic comes. */
 function assertUsable({ tls, plan }: RelayRoute): void {
   try {
-    void tls?.context.node;
+    tls?.context.assertUsable();
   } catch (error) {
     plan.fail(`cannot use the certificates of "proxy_ssl_*": ${(error as Error).message}`);
   }

@@ -1,14 +1,13 @@
 /** Commands of OpenSSL's configuration (`ssl_conf_command`, SSL_CONF_cmd(3)): those for which Node has options, and how each is checked. */
+import type { TlsVersion } from '../../contract/tls-context.js';
 import type { TlsCommand, TlsLibrary } from '../../contract/tls-library.js';
 
-export const VERSIONS = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const;
-
-export type TlsVersion = (typeof VERSIONS)[number];
+export const VERSIONS = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const satisfies readonly TlsVersion[];
 
 /** Node takes the ciphers of TLS 1.3 from the same list as others; directives for ciphers, as in nginx, never change those. */
 export const SUITES = 'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256';
 
-/** Settings that commands change, as `tls.createSecureContext` takes them. */
+/** Settings that commands change. */
 export interface CommandOptions {
   minVersion?: TlsVersion | undefined;
   maxVersion?: TlsVersion | undefined;

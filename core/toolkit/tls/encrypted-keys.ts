@@ -1,15 +1,10 @@
 /** Private keys that are encrypted (`ssl_password_file`). */
 import type { InputFile } from '../../contract/resource.js';
+import type { LockedKey } from '../../contract/tls-context.js';
 
 /** The lines of a file of passwords, which are tried in turn. */
 export function passwordsIn({ text }: InputFile): readonly string[] {
   return text.split(/\r?\n/).filter((line) => line !== '');
-}
-
-/** A key as `tls.createSecureContext` takes it. */
-export interface LockedKey {
-  readonly pem: Buffer;
-  readonly passphrase: string;
 }
 
 /**

@@ -1,16 +1,16 @@
-import type { SecureContextOptions } from 'node:tls';
 import { choice, confPath, flag, number, path, rest, template, text } from '../../contract/args.js';
 import type { ConfFile } from '../../contract/file.js';
 import type { BlockScope } from '../../contract/scope.js';
 import type { InputFile } from '../../contract/resource.js';
 import type { LogFiles } from '../../contract/log-files.js';
 import type { ServerInfo } from '../../contract/server-info.js';
+import type { LockedKey, TlsContextSettings } from '../../contract/tls-context.js';
 import type { TlsCommand, TlsLibrary } from '../../contract/tls-library.js';
 import { CACHE_ARGUMENTS, CertificateCache, cacheOptions } from './certificate-cache.js';
 import { problemOf, SUITES, VERSIONS, withPath, type CommandOptions } from './conf-commands.js';
 import { digestOf } from './digest.js';
 import { openKeyLog } from './key-log-file.js';
-import { passwordsIn, unlocked, type LockedKey } from './encrypted-keys.js';
+import { passwordsIn, unlocked } from './encrypted-keys.js';
 import { EqualTexts, isVariable, pemSource } from './pem.js';
 import type { UpstreamTls } from '../../contract/upstream-tls.js';
 import { VariableCertificates, type SourcePair } from './variable-certificates.js';
@@ -169,7 +169,7 @@ export class UpstreamTlsSettings<R extends object> {
 }
 
 /** All but the certificate to show. */
-function contextOf(scope: TlsScope<never>): SecureContextOptions {
+function contextOf(scope: TlsScope<never>): TlsContextSettings {
   const { conf } = scope;
   const { proxy_ssl_trusted_certificate: trusted } = conf;
   if (conf.proxy_ssl_verify && trusted === undefined) {

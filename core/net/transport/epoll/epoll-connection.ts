@@ -109,7 +109,7 @@ export class EpollConnection extends SendingSocket implements Connection, Descri
     return this.#isPaused;
   }
 
-  /** See `streamOf`. */
+  /** A socket of Node.js in its place. */
   toStream(): Socket {
     this.sendCollected();
     this.destroyed = true;
@@ -126,6 +126,10 @@ export class EpollConnection extends SendingSocket implements Connection, Descri
     return true;
   }
 
+  /**
+   * Speaks TLS from now on, as the client. It is connected, and nothing waits to be sent.
+   * @throws Error of OpenSSL for certificates, keys and ciphers that cannot be used
+   */
   connectTls(handshake: ClientHandshake, user: SecuringUser): void {
     const { tls } = this.loop;
     this.sendCollected();

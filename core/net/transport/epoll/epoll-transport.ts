@@ -7,7 +7,8 @@ import { rejectedConnection } from '../node/socket-events.js';
 import type { DatagramOptions, DatagramReceiver, Datagrams } from '../datagrams.js';
 import type { OpenDescriptors } from '../open-descriptors.js';
 import type { ListenPlace, ListeningSocket, ListeningUser } from '../listening.js';
-import type { TlsContext } from '../tls.js';
+import type { TlsConnectingUser } from '../tls.js';
+import type { TlsContext } from '../tls-context.js';
 import type { Target, Transport } from '../transport.js';
 import { addressBytes, pathBytes } from './addresses.js';
 import { callError, SocketKind, SystemCalls, TcpOption } from './calls.js';
@@ -22,6 +23,7 @@ import { SocketFamily } from './socket-family.js';
 import { EpollLoop } from './loop.js';
 import { TlsEngine } from './openssl/engine.js';
 import { testTls } from './openssl/self-test.js';
+import { TlsBeginning } from './tls-beginning.js';
 
 /** Over the system's own calls, by `node:ffi`, without the streams of Node.js. */
 export class EpollTransport implements Transport {
@@ -100,13 +102,14 @@ export class EpollTransport implements Transport {
     return new EpollDatagrams(this.loop, address, receiver, options);
   }
 
-  canSecure(target: Target): boolean {
-    return endsOf(target) !== undefined && this.#canSecure();
-  }
-
   prepareTls(context: TlsContext): void {
     if (this.#canSecure()) this.loop.tls?.contextOf(context);
     else this.other.prepareTls(context);
+  }
+
+  connectTls(target: Target, memory: ReadMemory, user: TlsConnectingUser): Connection {
+    if (endsOf(target) === undefined || !this.#canSecure()) return this.other.connectTls(target, memory, user);
+    return TlsBeginning.of(user, (beginning) => this.connect(target, memory, beginning));
   }
 
   connect(target: Target, memory: ReadMemory, user: ConnectingUser): Connection {

@@ -3,11 +3,13 @@ import type { ReadMemory } from '../../read-memory.js';
 import type { Connection, ConnectingUser } from '../connection.js';
 import type { DatagramOptions, DatagramReceiver, Datagrams } from '../datagrams.js';
 import type { ListenPlace, ListeningSocket, ListeningUser } from '../listening.js';
-import type { TlsContext } from '../tls.js';
+import type { TlsConnectingUser } from '../tls.js';
+import type { TlsContext } from '../tls-context.js';
 import type { Target, Transport } from '../transport.js';
 import { NodeDatagrams } from './datagrams.js';
 import { NodeListening } from './node-listening.js';
 import { follow } from './socket-events.js';
+import { connectTls } from './tls/connect-tls.js';
 
 /** Over node:net. */
 export class NodeTransport implements Transport {
@@ -21,12 +23,8 @@ export class NodeTransport implements Transport {
     return new NodeDatagrams(address, receiver, options);
   }
 
-  canSecure(): boolean {
-    return false;
-  }
-
   prepareTls(context: TlsContext): void {
-    void context.node;
+    context.assertUsable();
   }
 
   connect(target: Target, memory: ReadMemory, user: ConnectingUser): Connection {
@@ -40,5 +38,9 @@ export class NodeTransport implements Transport {
     const socket: Connection & net.Socket = net.connect({ ...target, noDelay: true, allowHalfOpen: true, onread }, () => user.onConnect());
     socket.memory = memory;
     return follow(socket, user);
+  }
+
+  connectTls(target: Target, _: ReadMemory, user: TlsConnectingUser): Connection {
+    return connectTls(target, user);
   }
 }

@@ -1,7 +1,7 @@
 import type * as Ffi from 'node:ffi';
 import type { SystemCalls } from '../calls.js';
 import type { OpenTls } from '../../open-tls.js';
-import type { TlsContext } from '../../tls.js';
+import type { TlsContext } from '../../tls-context.js';
 import { Callbacks } from './callbacks.js';
 import { makeContext } from './context.js';
 import { choosesGroups, groupsWithKeyFor } from './key-shares.js';

@@ -1,6 +1,7 @@
 import type { ConnectionTls } from '../../../../contract/client-connection.js';
 import { systemErrorText } from '../../../../contract/system-error.js';
-import type { ClientHandshake, OtherSide, ServerHandshake, TlsContext, TlsContextOptions } from '../../tls.js';
+import type { ClientHandshake, OtherSide, ServerHandshake, TlsContextOptions } from '../../tls.js';
+import type { TlsContext } from '../../tls-context.js';
 import { callError, type ByteCalls } from '../calls.js';
 import { Errno } from '../errno.js';
 import { Ready } from '../loop.js';

@@ -1,4 +1,4 @@
-import type { KeyLog } from '../contract/manifest.js';
+import type { KeyLog } from '../../../../contract/manifest.js';
 
 /** A TLSSocket of Node.js. */
 interface SecretSource {

@@ -1,14 +1,7 @@
-import type { ClientHello } from '../toolkit/client-hello.js';
-import type { ConnectionTls } from '../contract/client-connection.js';
+import type { ConnectionTls } from '../../../../contract/client-connection.js';
 
 /** Tag of the group in OpenSSL's form of a session (`SSL_SESSION_ASN1`): [19]. */
 const GROUP = 0xb3;
-const NO_OFFER = { ciphers: '', groups: '', signatures: '' };
-
-/** @param hello null: it could not be read */
-export function offerOf(hello: ClientHello | null): ConnectionTls['offered'] {
-  return hello === null ? NO_OFFER : { ciphers: hello.ciphers, groups: hello.groups, signatures: hello.signatures };
-}
 
 /** Parts of a TLSSocket of Node.js. */
 interface SecureSocket {
@@ -28,19 +21,16 @@ export class AgreedTls implements ConnectionTls {
   readonly isEarly = false;
   readonly alpn: string | undefined;
   readonly group: number;
-  readonly offered: ConnectionTls['offered'];
   #sessionId = '';
 
-  /** @param hello null: it could not be read */
   constructor(
     private readonly socket: SecureSocket,
-    hello: ClientHello | null,
+    readonly offered: ConnectionTls['offered'],
   ) {
     this.protocol = socket.getProtocol() ?? '';
     this.cipher = socket.getCipher().name;
     this.isReused = socket.isSessionReused();
     this.alpn = socket.alpnProtocol || undefined;
-    this.offered = offerOf(hello);
     const session = socket.getSession();
     this.group = session === undefined ? 0 : groupIn(session);
     if (this.isReused && session !== undefined) this.#sessionId = idIn(session);
