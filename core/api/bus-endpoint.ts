@@ -2,7 +2,10 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { BusAccess } from '../contract/bus-access.js';
+import type { Duplex } from 'node:stream';
+import { BusAccess, type BusListening } from '../contract/bus-access.js';
+import { hasPrivatePath } from '../net/socket-file.js';
+import { listenForBus } from './bus-socket.js';
 import { EVENT_TOPIC } from './event-message.js';
 
 /** Role of a client on the bus. A client's id starts with its role: `ctrl-5f3a…`. */
@@ -15,8 +18,6 @@ const FILE_NAME = 'bus.json';
 const READER_FOLDER = 'events';
 const READER_FILE = 'mosquitto_sub';
 const SOCKET_NAME = 'bus.sock';
-/** Bytes a socket path may have (sun_path of unix(7) without the final zero). */
-const LONGEST_SOCKET_PATH = 107;
 /** Messages are cut into frames that stay well below it. */
 const MAX_PACKET = 512 * 1024;
 
@@ -47,6 +48,10 @@ export class BusEndpoint extends BusAccess {
 
   get socket(): string {
     return this.data.socket;
+  }
+
+  listen(accept: (connection: Duplex) => void): Promise<BusListening> {
+    return listenForBus(this.socket, accept);
   }
 
   password(role: BusRole): string {
@@ -99,7 +104,7 @@ const isBelow = (topic: string, parent: string): boolean => topic.startsWith(`${
 export function createBusEndpoint(folder: string): BusEndpoint {
   const passwords = { master: newPassword(), ctrl: newPassword(), [READER]: lastingPassword(folder) };
   const beside = join(folder, SOCKET_NAME);
-  const temporary = Buffer.byteLength(beside) <= LONGEST_SOCKET_PATH ? undefined : temporaryFolder();
+  const temporary = hasPrivatePath(beside) ? undefined : temporaryFolder();
   const data = { socket: temporary === undefined ? beside : join(temporary, SOCKET_NAME), temporary, passwords };
   try {
     const endpoint = write(join(folder, FILE_NAME), data);

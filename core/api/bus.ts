@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { connect } from 'node:net';
 import mqtt from 'mqtt';
 import type { Log } from '../contract/log.js';
+import { Dialer } from '../net/dialer.js';
 import type { BusEndpoint, BusRole } from './bus-endpoint.js';
 import { packetsOf } from './frames.js';
 
@@ -23,6 +23,7 @@ export interface BusListener {
 export class BusClient {
   readonly id: string;
   readonly #role: BusRole;
+  readonly #dialer = Dialer.plain();
   #client: mqtt.MqttClient | undefined;
   #listener: BusListener | undefined;
   #ready = false;
@@ -42,7 +43,7 @@ export class BusClient {
 
   /** Connects, and again whenever the connection is lost, until {@link stop}. `topic` is the one subscription of this client. */
   start(topic: string, listener: BusListener): void {
-    const client = new mqtt.MqttClient(() => connect(this.endpoint.socket), {
+    const client = new mqtt.MqttClient(() => this.#dialer.stream({ path: this.endpoint.socket }), {
       clientId: this.id,
       username: this.#role,
       password: this.endpoint.password(this.#role),

@@ -1,7 +1,18 @@
-/** The meeting place of a node's processes, as its broker sees it: where to listen, and who may do what. */
+import type { Duplex } from 'node:stream';
+
+/** A socket that listens for the processes of the node. */
+export interface BusListening {
+  /** Accepts no more. A socket that has its path by now, of the next start, stays. */
+  close(): void;
+}
+
+/** The meeting place of a node's processes, as its broker sees it: its socket, and who may do what. */
 export abstract class BusAccess {
-  /** Path of the unix socket. */
-  abstract readonly socket: string;
+  /**
+   * Listens on the unix socket of the node, to which only its user can connect.
+   * @throws Error of the system (rejects)
+   */
+  abstract listen(accept: (connection: Duplex) => void): Promise<BusListening>;
   /** Longest packet in bytes. */
   abstract readonly maxPacket: number;
   abstract authenticate(clientId: string, user: string | undefined, password: Buffer | undefined): boolean;

@@ -1,6 +1,6 @@
 import { accessSync, constants, lstatSync, unlinkSync } from 'node:fs';
-import net from 'node:net';
 import { dirname } from 'node:path';
+import { Dialer } from './dialer.js';
 import { systemError } from './socket-error.js';
 import type { ListenOptions } from './listen-options.js';
 import { NodeTransport } from './transport/transport.js';
@@ -68,14 +68,26 @@ async function clearSocketFile(path: string): Promise<void> {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return;
   if (!found.isSocket()) throw systemError('EADDRINUSE');
-  const alive = await new Promise<boolean>((resolve) => {
-    const socket = net.connect({ path });
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', () => resolve(false));
-  });
-  if (alive) throw systemError('EADDRINUSE');
+  if (await isServed(path)) throw systemError('EADDRINUSE');
   unlinkSync(path);
+}
+
+/** A server listens on this unix socket. */
+function isServed(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const connection = Dialer.plain().connect(
+      { path },
+      {
+        onConnect() {
+          connection.destroy();
+          resolve(true);
+        },
+        onError: () => resolve(false),
+        onData: () => undefined,
+        onEnd: () => undefined,
+        onDrain: () => undefined,
+        onClose: () => undefined,
+      },
+    );
+  });
 }

@@ -6,7 +6,7 @@ import { SocketFile } from '../net/socket-file.js';
 import { ELSEWHERE, type SocketRequest } from '../net/socket-source.js';
 import { ActivatedSockets } from './activated-sockets.js';
 import type { PassedDescriptor } from './activation.js';
-import { adoptSocket, bindSocket, bindUnixSocket, type RawSocket } from './raw-socket.js';
+import { adoptSocket, bindSocket, bindUnixSocket, type RawSocket } from '../net/transport/raw-socket.js';
 import type { GivenSocket, Owner } from './protocol.js';
 
 interface HeldSocket {

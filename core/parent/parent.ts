@@ -13,7 +13,7 @@ import { CRASH_MARK } from './marks.js';
 import { prepareAgain } from './preparation.js';
 import type { FromServer, ParentStart, PreparedServer, ParentRequest, ParentResponse, UpgradeNews, GivenSocket } from './protocol.js';
 import { SuccessorParent } from './successor.js';
-import type { RawSocket } from './raw-socket.js';
+import type { RawSocket } from '../net/transport/raw-socket.js';
 
 const PASSED_ON = ['SIGTERM', 'SIGINT', 'SIGQUIT', 'SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGWINCH'] as const;
 const ENDING: ReadonlySet<NodeJS.Signals> = new Set(['SIGTERM', 'SIGINT', 'SIGQUIT']);

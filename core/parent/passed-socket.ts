@@ -3,7 +3,7 @@ import { SocketAddress, isIPv6 } from 'node:net';
 import type { SocketRequest } from '../net/socket-source.js';
 import { systemErrorText } from '../contract/system-error.js';
 import type { PassedDescriptor } from './activation.js';
-import { adoptSocket, type RawSocket } from './raw-socket.js';
+import { adoptSocket, type RawSocket } from '../net/transport/raw-socket.js';
 
 /** Where a socket is bound. */
 export type SocketPlace = Pick<SocketRequest, 'host' | 'port' | 'path' | 'udp'>;

@@ -1,32 +1,60 @@
-import type { Socket } from 'node:net';
+import type { Dialer } from '../net/dialer.js';
+import type { Connection, ConnectingUser } from '../net/transport/connection.js';
 
 const NEWLINE = 10;
 
-/** Messages over a socket, a line of JSON each, in both directions. */
-export class UpgradeChannel<In, Out> {
+/** Messages over a unix socket, a line of JSON each, in both directions. */
+export class UpgradeChannel<In, Out> implements ConnectingUser {
+  #connection: Connection | undefined = undefined;
   #rest: Buffer[] = [];
+  readonly #connected = Promise.withResolvers<void>();
 
   /** @param take is called with each message, in their order; what it throws is an error of this program */
   constructor(
-    private readonly socket: Socket,
     private readonly take: (message: In) => void,
-    ended: () => void,
-  ) {
-    socket.on('data', (bytes: Buffer) => this.#read(bytes));
-    socket.on('error', () => undefined);
-    socket.once('close', ended);
+    private readonly ended: () => void,
+  ) {}
+
+  /** @throws Error of the system (rejects) */
+  connect(dialer: Dialer, path: string): Promise<void> {
+    this.#connection = dialer.connect({ path }, this);
+    return this.#connected.promise;
+  }
+
+  accept(connection: Connection): void {
+    this.#connection = connection;
+    connection.client = this;
   }
 
   send(message: Out): void {
-    if (!this.socket.destroyed) this.socket.write(`${JSON.stringify(message)}\n`);
+    if (this.#connection?.destroyed === false) this.#connection.write(Buffer.from(`${JSON.stringify(message)}\n`));
   }
 
   /** Earlier messages arrive. */
   close(): void {
-    this.socket.end();
+    this.#connection?.end();
   }
 
-  #read(bytes: Buffer): void {
+  onConnect(): void {
+    this.#connected.resolve();
+  }
+
+  onError(error: Error): void {
+    // Of interest before it is connected.
+    this.#connected.reject(error);
+  }
+
+  onEnd(): void {
+    this.#connection?.destroySoon();
+  }
+
+  onClose(): void {
+    this.ended();
+  }
+
+  onDrain(): void {}
+
+  onData(bytes: Buffer): void {
     let start = 0;
     for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
       this.#rest.push(bytes.subarray(start, end));
@@ -35,6 +63,6 @@ export class UpgradeChannel<In, Out> {
       this.#rest = [];
       this.take(JSON.parse(line) as In);
     }
-    if (start < bytes.length) this.#rest.push(bytes.subarray(start));
+    if (start < bytes.length) this.#rest.push(Buffer.from(bytes.subarray(start)));
   }
 }

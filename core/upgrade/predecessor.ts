@@ -1,5 +1,5 @@
-import net from 'node:net';
 import type { ControlListener } from '../net/control-listeners.js';
+import { Dialer } from '../net/dialer.js';
 import type { InheritedSocket } from './inherited-socket.js';
 import { UpgradeChannel } from './channel.js';
 import { PROTOCOL, type FromPredecessor, type FromSuccessor, type StatePart, type WelcomeData } from './messages.js';
@@ -15,9 +15,8 @@ export class Predecessor {
   onState: (parts: readonly StatePart[]) => void = () => undefined;
   readonly #ended = Promise.withResolvers<void>();
 
-  private constructor(socket: net.Socket) {
+  private constructor() {
     this.#channel = new UpgradeChannel(
-      socket,
       (message) => this.#take(message),
       () => this.#end(),
     );
@@ -25,9 +24,8 @@ export class Predecessor {
 
   /** @param path of the socket in the environment @throws Error where the two cannot work together */
   static async connect(path: string, version: string): Promise<Predecessor> {
-    const socket = net.connect(path);
-    await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject));
-    const predecessor = new Predecessor(socket);
+    const predecessor = new Predecessor();
+    await predecessor.#channel.connect(Dialer.plain(), path);
     const welcome = predecessor.#next('welcome');
     predecessor.#channel.send({ kind: 'hello', protocol: PROTOCOL, version, pid: process.pid });
     const { protocol, data } = await welcome;

@@ -1,8 +1,10 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import net, { type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MAX_SOCKET_PATH } from '../contract/address.js';
+import type { Connection } from '../net/transport/connection.js';
+import { listenOnPath } from '../net/unix-listener.js';
+import type { ListeningSocket } from '../net/transport/listening.js';
 import { UpgradeChannel } from './channel.js';
 import { PROTOCOL, type FromPredecessor, type FromSuccessor, type StatePart, type WelcomeData } from './messages.js';
 import { protocolText } from './predecessor.js';
@@ -35,7 +37,6 @@ function privateFolder(folder: string): string {
 /** The program that replaces this one. */
 export class Successor {
   readonly #folder: string;
-  readonly #server: Server;
   #program: Program | undefined;
   #channel: UpgradeChannel<FromSuccessor, FromPredecessor> | undefined;
   /** Its message about its failure. */
@@ -47,19 +48,19 @@ export class Successor {
 
   constructor(private readonly options: SuccessorOptions) {
     this.#folder = privateFolder(options.folder);
-    this.#server = net.createServer((socket) => this.#connected(socket));
   }
 
   /** Starts the program. Resolves when it has checked everything and needs the data folder. @throws Error why it cannot */
   async check(): Promise<void> {
     const path = join(this.#folder, 's');
+    let listening: ListeningSocket | undefined;
     try {
-      await new Promise<void>((resolve, reject) => this.#server.once('error', reject).listen(path, resolve));
+      listening = await listenOnPath(path, (connection) => this.#connected(connection));
       const program = (this.#program = this.options.start({ [UPGRADE_SOCKET]: path }));
       void program.ended.then((how) => this.#fail(this.#said || program.said || `the new program ${how}, see the error log`));
       await this.#next('checked', CHECK_LIMIT);
     } finally {
-      this.#server.close();
+      listening?.close();
       rmSync(this.#folder, { recursive: true, force: true });
     }
   }
@@ -98,14 +99,14 @@ export class Successor {
     clearTimeout(limit);
   }
 
-  #connected(socket: Socket): void {
-    if (this.#channel !== undefined) return void socket.destroy();
+  #connected(connection: Connection): void {
+    if (this.#channel !== undefined) return void connection.destroy();
     // The end of its process shows that it has closed its end.
     this.#channel = new UpgradeChannel(
-      socket,
       (message) => this.#take(message),
       () => undefined,
     );
+    this.#channel.accept(connection);
   }
 
   #take(message: FromSuccessor): void {

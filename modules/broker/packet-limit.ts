@@ -1,5 +1,4 @@
 import { Duplex } from 'node:stream';
-import type { Socket } from 'node:net';
 
 /**
  * A connection that ends itself when the other side announces an MQTT packet longer than `limit` bytes, before a byte of it is kept, because the
@@ -13,18 +12,18 @@ export class PacketLimit extends Duplex {
   #maxUnsent: number | undefined;
 
   constructor(
-    private readonly socket: Socket,
+    private readonly connection: Duplex,
     private readonly limit: number,
   ) {
     super();
-    socket.on('data', (chunk: Buffer) => this.#take(chunk));
-    socket.on('end', () => this.push(null));
-    socket.on('error', (error) => this.destroy(error));
-    socket.on('close', () => this.destroy());
+    connection.on('data', (chunk: Buffer) => this.#take(chunk));
+    connection.on('end', () => this.push(null));
+    connection.on('error', (error) => this.destroy(error));
+    connection.on('close', () => this.destroy());
   }
 
   override _read(): void {
-    this.socket.resume();
+    this.connection.resume();
   }
 
   /** From now on writing never waits: a client with more than this number of unread bytes is cut off. */
@@ -34,26 +33,26 @@ export class PacketLimit extends Duplex {
 
   override _write(chunk: Buffer, _: BufferEncoding, done: (error?: Error | null) => void): void {
     if (this.#maxUnsent === undefined) {
-      this.socket.write(chunk, done);
+      this.connection.write(chunk, done);
       return;
     }
-    this.socket.write(chunk);
-    if (this.socket.writableLength <= this.#maxUnsent) done();
+    this.connection.write(chunk);
+    if (this.connection.writableLength <= this.#maxUnsent) done();
     else done(new Error(`it is too slow: cut off with more than ${this.#maxUnsent} unsent bytes`));
   }
 
   override _final(done: (error?: Error | null) => void): void {
-    this.socket.end(done);
+    this.connection.end(done);
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    this.socket.destroy();
+    this.connection.destroy();
     done(error);
   }
 
   #take(chunk: Buffer): void {
     if (!this.#allows(chunk)) this.destroy(new Error(`a packet is longer than ${this.limit} bytes`));
-    else if (!this.push(chunk)) this.socket.pause();
+    else if (!this.push(chunk)) this.connection.pause();
   }
 
   #allows(chunk: Buffer): boolean {

@@ -1,8 +1,6 @@
-import { chmodSync, rmSync, statSync } from 'node:fs';
-import { createServer, type Server } from 'node:net';
 import type { Aedes, Client } from 'aedes';
 import { helperModule, type Lifecycle } from '../../core/contract/manifest.js';
-import { BusAccess } from '../../core/contract/bus-access.js';
+import { BusAccess, type BusListening } from '../../core/contract/bus-access.js';
 import { Log } from '../../core/contract/log.js';
 import { PacketLimit } from './packet-limit.js';
 
@@ -17,9 +15,7 @@ const MAX_UNSENT = 1024 ** 2;
 @helperModule({ name: 'srv_helper_broker_module', api: 1, helper: 'broker' })
 export class Broker implements Lifecycle {
   #broker: Aedes | undefined;
-  #server: Server | undefined;
-  /** Inode of its socket. */
-  #socket: number | undefined;
+  #listening: BusListening | undefined;
 
   constructor(
     private readonly access: BusAccess,
@@ -36,19 +32,14 @@ export class Broker implements Lifecycle {
     this.#restrict(broker);
     broker.on('clientError', (client, error) => this.log.write('warn', `broker: client ${client.id}: ${error.message}`));
     broker.on('connectionError', (_, error) => this.log.write('info', `broker: refused a connection: ${error.message}`));
-    this.#server = createServer((socket) => broker.handle(new PacketLimit(socket, this.access.maxPacket)));
-    await this.#listen(this.#server);
+    this.#listening = await this.access.listen((connection) => broker.handle(new PacketLimit(connection, this.access.maxPacket)));
   }
 
   async stop(): Promise<void> {
-    const [broker, server] = [this.#broker, this.#server];
-    this.#broker = this.#server = undefined;
+    const [broker, listening] = [this.#broker, this.#listening];
+    this.#broker = this.#listening = undefined;
+    listening?.close();
     if (broker) await new Promise<void>((resolve) => broker.close(resolve));
-    if (!server?.listening) return;
-    // Closing removes what is at the path: after a kill -9 of the master that may be the socket of the next start already.
-    const there = statSync(this.access.socket, { throwIfNoEntry: false })?.ino;
-    if (there !== undefined && there !== this.#socket) server.unref();
-    else await new Promise<void>((resolve) => server.close(() => resolve()));
   }
 
   #restrict(broker: Aedes): void {
@@ -69,22 +60,6 @@ export class Broker implements Lifecycle {
       if (this.access.maySubscribe(client.id, subscription.topic)) done(null, subscription);
       else done(refusal(client, `subscribe to ${subscription.topic}`));
     };
-  }
-
-  async #listen(server: Server): Promise<void> {
-    // One that a killed broker left behind. Only the broker uses this path: the master holds the data folder's lock.
-    rmSync(this.access.socket, { force: true });
-    const mask = process.umask(0o177);
-    try {
-      await new Promise<void>((resolve, reject) => {
-        server.once('error', reject);
-        server.listen(this.access.socket, resolve);
-      });
-    } finally {
-      process.umask(mask);
-    }
-    chmodSync(this.access.socket, 0o600);
-    this.#socket = statSync(this.access.socket).ino;
   }
 }
 

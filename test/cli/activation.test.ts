@@ -1,6 +1,6 @@
 import { chmodSync, chownSync, closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import test, { type ExecutionContext } from 'ava';
-import { bindSocket, bindUnixSocket, type RawSocket } from '../../core/parent/raw-socket.js';
+import { bindSocket, bindUnixSocket, type RawSocket } from '../../core/net/transport/raw-socket.js';
 import { get } from '../harness/client.js';
 import { datagramBackend, datagramClient, echo } from '../harness/datagrams.js';
 import { plugin } from '../harness/plugins.js';

@@ -5,10 +5,10 @@
 import dgram, { type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
 import { getSystemErrorName } from 'node:util';
-import { adoptBound, bindTcp, bindUnix } from '../net/transport/node/listen-at.js';
-import { datagramHandle } from '../net/transport/node/datagram-handle.js';
-import { systemError } from '../net/socket-error.js';
-import type { SocketRequest } from '../net/socket-source.js';
+import { adoptBound, bindTcp, bindUnix } from './node/listen-at.js';
+import { datagramHandle } from './node/datagram-handle.js';
+import { systemError } from '../socket-error.js';
+import type { SocketRequest } from '../socket-source.js';
 
 /** A handle of Node.js. It can be sent to another process, which gets a socket of its own of it. */
 export interface RawSocket {
