@@ -3,6 +3,7 @@ import { ErrorCollector } from '../config/error-collector.js';
 import { folderInput, UnitRecorder, upstreamInput, type Holdings } from '../config/holdings.js';
 import type { InputFiles } from '../config/input-files.js';
 import type { Change } from '../config/change.js';
+import { SharedResolvers } from '../net/dns/shared-resolvers.js';
 import type { ListenerRole } from '../net/listener-set.js';
 import { ServerFollower } from '../net/server-follower.js';
 import { assertEventMethod } from './event-method-check.js';
@@ -48,7 +49,9 @@ export class HttpEngine extends ServerFollower<VirtualServer, HttpListener, Http
   protected makeCompiler(modules: Change['modules']): HttpCompiler {
     const http = Array.from(modules).filter(({ declaration }) => declaration.kind !== 'stream');
     const checked = http.map((module) => new CheckedModule(module, this.context.log));
-    return new HttpCompiler(checked, modules.args, this.options.product, this.#recorder, this.options.role !== 'worker');
+    const { dialer, log } = this.context;
+    const resolvers = new SharedResolvers(dialer, log, this.options.metrics);
+    return new HttpCompiler(checked, modules.args, this.options.product, this.#recorder, resolvers, this.options.role !== 'worker');
   }
 
   protected compile(compiler: HttpCompiler, change: Change, previous: HttpConfiguration | undefined, again: ReadonlySet<number>): Compiled {

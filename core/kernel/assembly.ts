@@ -41,6 +41,7 @@ import { STREAM_UPSTREAMS } from '../upstream/upstream-engine.js';
 import { Admission } from '../net/admission.js';
 import { ConnectionWatch } from '../net/connection-watch.js';
 import { CoarseClock, ExactClock } from '../net/clock.js';
+import { Dialer } from '../net/dialer.js';
 import { SystemHostNames } from '../net/host-names.js';
 import { SystemTlsLibrary } from '../net/transport/transports.js';
 import type { OpenDescriptors } from '../net/transport/open-descriptors.js';
@@ -209,6 +210,7 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
   // The master has the pairs themselves, and a control process none.
   if (role === 'worker' || role === 'check' || role === 'explain') services.provide(KeyValue, keyValue);
   if (events !== undefined) services.provide(Events, events);
+  files.useDialer(context.dialer);
   services.provide(LogFiles, files);
   services.provide(Statistics, figures);
   services.provide(Upstreams, upstreams);
@@ -218,8 +220,9 @@ export function assemble(instance: Instance, surroundings: Surroundings): Assemb
   services.provide(SystemFiles, context.transports.files);
   services.provide(TlsLibrary, new SystemTlsLibrary());
   services.provide(ControlPlaneGuard, context.controlListeners);
+  services.provide(Dialer, context.dialer);
   services.provide(Tunnels, new HttpTunnels(exchanges));
-  services.provide(HostNames, new RequestHostNames(new SystemHostNames(clock)));
+  services.provide(HostNames, new RequestHostNames(new SystemHostNames(clock, context.dialer)));
   services.provide(StreamUpstreams, streamUpstreams);
   const inForce = () => ({ tree: instance.tree, path: (text: string) => instance.modules.args.path(text) });
   services.provide(VirtualServers, new ServersInForce(http, HTTP_SERVERS, inForce));

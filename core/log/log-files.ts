@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { LogFiles, type LogFile, type LogFileCache, type NamedLogFiles } from '../contract/log-files.js';
 import type { LogFileOptions } from '../contract/log-file-options.js';
 import { makeFolder } from '../config/make-folder.js';
+import { Dialer } from '../net/dialer.js';
 import { AppendedFile, standardStream } from './appended-file.js';
 import { CompressedLog } from './compressed-log.js';
 import { LogFileError } from './log-file-error.js';
@@ -37,6 +38,7 @@ export class AppendedLogFiles extends LogFiles {
   readonly #files = new Map<string, OpenLog>();
   readonly #named = new Set<NamedFiles>();
   #scheduled: OpenLog[] = [];
+  #dialer: Dialer | undefined;
 
   /** @param paths also those of files that are closed again */
   constructor(readonly paths = new LogPaths()) {
@@ -53,9 +55,20 @@ export class AppendedLogFiles extends LogFiles {
     const key = gzip === undefined ? path : `${path} ${JSON.stringify(gzip)}`;
     const known = this.#files.get(key);
     if (known) return known.use(onLost);
-    const log = isSyslog(path) ? new SyslogLog(syslogTarget(path), () => this.forget(path)) : this.#openFile(path, key, options);
+    const log = isSyslog(path)
+      ? new SyslogLog(syslogTarget(path), this.#dialerOf(), () => this.forget(path))
+      : this.#openFile(path, key, options);
     this.#files.set(key, gzip === undefined || log instanceof SyslogLog ? log : new CompressedLog(log, gzip));
     return this.#files.get(key) as OpenLog;
+  }
+
+  /** Connects to servers of logs from now on. */
+  useDialer(dialer: Dialer): void {
+    this.#dialer = dialer;
+  }
+
+  #dialerOf(): Dialer {
+    return (this.#dialer ??= Dialer.plain());
   }
 
   #openFile(path: string, key: string, options: LogFileOptions): AppendedFile {

@@ -1,23 +1,27 @@
-import { createSocket, type Socket } from 'node:dgram';
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { isMainThread } from 'node:worker_threads';
 import type { LogLevel } from '../contract/log.js';
+import type { Dialer } from '../net/dialer.js';
+import type { DatagramReceiver, Datagrams } from '../net/transport/datagrams.js';
+import { UnixDatagrams } from '../net/transport/unix-datagrams.js';
 import { LogTargetError } from './log-file-error.js';
 import { severity } from './levels.js';
 import type { OpenLog } from './open-log.js';
 import { SyslogStream } from './syslog-stream.js';
 import type { SyslogTarget } from './syslog-target.js';
-import { UnixDatagrams } from './unix-datagrams.js';
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-/** Bytes that may wait for the address of the server, or for the system to send them; more are lost. */
+/** Bytes that may wait for the address of the server; more are lost. */
 const MOST_WAITING = 1_048_576;
 /** Longest datagram; the rest of a line is cut off. */
 const LONGEST = 65_000;
 /** Milliseconds after which a name that was not found is looked up again. */
 const RETRY_MS = 30_000;
+
+/** A server says nothing. Where there is none, lines are lost. */
+const NO_RECEIVER: DatagramReceiver = { onDatagram: () => undefined, onSocketError: () => undefined };
 
 /**
  * A log that is sent to a syslog server (RFC 3164, or RFC 5424): a datagram for each line, which is lost where it cannot be sent, or over TCP, where some
@@ -31,7 +35,7 @@ export class SyslogLog implements OpenLog {
   /** Of this second. */
   #time = '';
   #second = 0;
-  #socket: Socket | undefined;
+  #socket: Datagrams | undefined;
   #unix: UnixDatagrams | undefined;
   #stream: SyslogStream | undefined;
   #waiting: Buffer[] = [];
@@ -42,13 +46,14 @@ export class SyslogLog implements OpenLog {
   /** @param forget called when it is not used any more */
   constructor(
     private readonly target: SyslogTarget,
+    private readonly dialer: Dialer,
     private readonly forget: () => void,
   ) {
     this.#prefix = target.isStructured ? structuredHead(target) : `${target.hasHostname ? ` ${hostname()}` : ''} ${target.tag}: `;
     const { server } = target;
     if ('path' in server) this.#openUnix(server.path);
     else if (target.isStream) {
-      this.#stream = new SyslogStream({ ...server, lostLine: (count) => this.#bytesOf(lostText(count), 'warn') });
+      this.#stream = new SyslogStream({ ...server, lostLine: (count) => this.#bytesOf(lostText(count), 'warn') }, dialer);
       if (isMainThread && isIP(server.host) === 0) this.ready = this.#addressOf(server.host).then(() => undefined);
       this.ready?.catch(() => undefined);
     } else if (isIP(server.host) !== 0) this.#connect(server.host, server.port);
@@ -64,7 +69,7 @@ export class SyslogLog implements OpenLog {
     const bytes = this.#bytesOf(line, level);
     if (this.#stream !== undefined) this.#stream.send(bytes);
     else if (this.#unix !== undefined) this.#unix.send(bytes);
-    else if (this.#socket !== undefined) this.#send(this.#socket, bytes);
+    else if (this.#socket !== undefined) this.#socket.send(bytes);
     else this.#hold(bytes);
   }
 
@@ -125,20 +130,17 @@ export class SyslogLog implements OpenLog {
   }
 
   #connect(address: string, port: number): void {
-    const socket = createSocket(isIP(address) === 6 ? 'udp6' : 'udp4').unref();
-    // There is no listener: the lines are lost.
-    socket.on('error', () => undefined);
-    socket.connect(port, address, () => {
-      if (this.#isShut) return;
-      this.#socket = socket;
-      for (const bytes of this.#waiting) this.#send(socket, bytes);
-      this.#waiting = [];
-      this.#waitingBytes = 0;
-    });
-  }
-
-  #send(socket: Socket, bytes: Buffer): void {
-    if (socket.getSendQueueSize() <= MOST_WAITING) socket.send(bytes);
+    try {
+      this.#socket = this.dialer.datagrams(address, port, NO_RECEIVER);
+    } catch {
+      // No descriptor is free: another attempt follows.
+      this.#lookedUpAt = Date.now();
+      return;
+    }
+    this.#socket.unref?.();
+    for (const bytes of this.#waiting) this.#socket.send(bytes);
+    this.#waiting = [];
+    this.#waitingBytes = 0;
   }
 
   #hold(bytes: Buffer): void {

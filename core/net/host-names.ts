@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import type { NameServer } from '../toolkit/resolver.js';
 import type { Clock } from './clock.js';
+import type { Dialer } from './dialer.js';
 import type { AddressRecord, NameResolver } from './dns/resolution.js';
 import { notResolved } from './dns/resolve-error.js';
 import { Resolver } from './dns/resolver.js';
@@ -32,6 +33,7 @@ export class SystemHostNames {
   /** @param servers undefined: those of the system */
   constructor(
     private readonly clock: Clock,
+    private readonly dialer: Dialer,
     private readonly servers?: readonly NameServer[],
   ) {}
 
@@ -58,7 +60,7 @@ export class SystemHostNames {
     const text = JSON.stringify(servers);
     if (this.#resolver === undefined || this.#servers !== text) {
       this.#servers = text;
-      this.#resolver = new Resolver({ servers, timeout: TIMEOUT, patience: RESOLUTION_DELAY });
+      this.#resolver = new Resolver({ servers, timeout: TIMEOUT, patience: RESOLUTION_DELAY }, this.dialer);
     }
     return this.#resolver;
   }

@@ -5,6 +5,7 @@ import { UnitRecorder, upstreamInput, type Holdings } from '../config/holdings.j
 import type { InputFiles } from '../config/input-files.js';
 import type { Change } from '../config/change.js';
 import type { StreamModule } from '../contract/manifest.js';
+import { SharedResolvers } from '../net/dns/shared-resolvers.js';
 import type { ListenerRole } from '../net/listener-set.js';
 import { ServerFollower } from '../net/server-follower.js';
 import { StreamListener } from './listen/stream-listener.js';
@@ -22,6 +23,7 @@ type AnyListener = StreamListener | UdpStreamListener;
 export class StreamEngine extends ServerFollower<StreamServer, AnyListener, StreamConfiguration, ServerCompiler> {
   readonly #context: StreamContext;
   readonly #recorder: UnitRecorder;
+  readonly #metrics: Pick<MetricKinds, 'counter'>;
   /** Certificates: the master's are those of its workers. */
   readonly #checks: boolean;
 
@@ -36,6 +38,7 @@ export class StreamEngine extends ServerFollower<StreamServer, AnyListener, Stre
     super({ engine: 'stream', recorder, generations, files, options });
     this.#context = new StreamContext(shared, generations);
     this.#recorder = recorder;
+    this.#metrics = options.metrics;
     this.#checks = options.role !== 'worker';
     shared.listeners.add(this.listeners);
     relays.targets.onUse = (name) => recorder.use(upstreamInput(name));
@@ -49,7 +52,9 @@ export class StreamEngine extends ServerFollower<StreamServer, AnyListener, Stre
         ({ declaration, hooks, file, resourceLimits }) =>
           new CheckedStreamModule({ declaration, hooks: hooks as unknown as StreamModule, file, resourceLimits }, this.#context.log),
       );
-    return new ServerCompiler(checked, modules.streamArgs, this.#recorder, this.#checks);
+    const { dialer, log } = this.#context;
+    const resolvers = new SharedResolvers(dialer, log, this.#metrics);
+    return new ServerCompiler(checked, modules.streamArgs, this.#recorder, resolvers, this.#checks);
   }
 
   protected compile(

@@ -1,11 +1,12 @@
 import test, { type ExecutionContext } from 'ava';
 import { CoarseClock } from '../../core/net/clock.js';
+import { Dialer } from '../../core/net/dialer.js';
 import { SystemHostNames } from '../../core/net/host-names.js';
 import { dnsServer, type DnsServer } from '../harness/dns-server.js';
 
 async function nameServer(t: ExecutionContext): Promise<{ readonly names: SystemHostNames; readonly dns: DnsServer }> {
   const dns = await dnsServer(t);
-  return { names: new SystemHostNames(new CoarseClock(), [{ address: '127.0.0.1', port: dns.port }]), dns };
+  return { names: new SystemHostNames(new CoarseClock(), Dialer.plain(), [{ address: '127.0.0.1', port: dns.port }]), dns };
 }
 
 test('addresses of both kinds come in turn, and are remembered', async (t) => {

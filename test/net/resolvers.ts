@@ -1,6 +1,7 @@
 /** Resolvers for tests, with name servers that a test controls. */
 import type { ExecutionContext } from 'ava';
 import type { AddressRecord, Resolution } from '../../core/net/dns/resolution.js';
+import { Dialer } from '../../core/net/dialer.js';
 import { Resolver, type ResolverOptions } from '../../core/net/dns/resolver.js';
 import { dnsServer, type DnsServer } from '../harness/dns-server.js';
 
@@ -11,7 +12,7 @@ export function resolverOf(
   options: Partial<ResolverOptions> = {},
 ): Resolver {
   const addresses = servers.map(({ port }) => ({ address: '127.0.0.1', port }));
-  const resolver = new Resolver({ servers: addresses, ipv6: false, random: () => 0, ...options });
+  const resolver = new Resolver({ servers: addresses, ipv6: false, random: () => 0, ...options }, Dialer.plain());
   t.teardown(() => resolver.close());
   return resolver;
 }

@@ -19,6 +19,7 @@ import type { Admission } from '../../net/admission.js';
 import { ControlListeners } from '../../net/control-listeners.js';
 import type { IdleClients } from '../../net/idle-clients.js';
 import { ReadBuffers } from '../../net/buffers.js';
+import { Dialer } from '../../net/dialer.js';
 import { ListenerDirectory } from '../../net/listener-directory.js';
 
 /** Fields the engine puts into every response. */
@@ -47,6 +48,8 @@ export class HttpContext {
   readonly uri = new RequestUri();
   readonly buffers = new ReadBuffers();
   readonly transports: Transports;
+  /** Makes connections other than those of traffic. */
+  readonly dialer: Dialer;
   readonly listeners = new ListenerDirectory();
   readonly generations = new Generations();
   readonly ownRequests = new OwnRequestSet();
@@ -70,6 +73,7 @@ export class HttpContext {
     open = new OpenDescriptors(),
   ) {
     this.transports = new Transports(log, open, clock);
+    this.dialer = new Dialer(this.transports, this.buffers);
   }
 
   get transport(): Transport {

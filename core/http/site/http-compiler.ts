@@ -7,6 +7,7 @@ import type { Product } from './settings.js';
 import type { TreeChange } from '../../config/touched-blocks.js';
 import { UnitCompiler, type CompiledModule } from './unit-compiler.js';
 import type { UnitRecorder } from '../../config/holdings.js';
+import type { SharedResolvers } from '../../net/dns/shared-resolvers.js';
 
 /** Turns the `http` block of a tree into servers and locations, for one set of modules. */
 export class HttpCompiler {
@@ -14,8 +15,15 @@ export class HttpCompiler {
   readonly #staysOutside: StaysOutside;
 
   /** @param explains whether explanations are asked for in this thread */
-  constructor(modules: readonly CompiledModule[], args: ArgContext, product: Product, recorder: UnitRecorder, explains: boolean) {
-    this.#units = new UnitCompiler(modules, args, product, recorder, explains);
+  constructor(
+    modules: readonly CompiledModule[],
+    args: ArgContext,
+    product: Product,
+    recorder: UnitRecorder,
+    resolvers: SharedResolvers,
+    explains: boolean,
+  ) {
+    this.#units = new UnitCompiler(modules, args, product, recorder, resolvers, explains);
     this.#staysOutside = staysOutsideOf([coreDirectives, ...modules.map(({ declaration }) => declaration.manifest.directives ?? {})]);
   }
 

@@ -7,7 +7,7 @@ import { methodSet } from '../../contract/method.js';
 import type { ArgContext } from '../../contract/spec.js';
 import { hasFittingLevels, LEVELS_HINT } from '../../toolkit/temporary-folder.js';
 import type { Block, Directive } from '../../contract/tree.js';
-import { SharedResolvers } from '../../net/dns/shared-resolvers.js';
+import type { SharedResolvers } from '../../net/dns/shared-resolvers.js';
 import { SharedByContent } from '../../net/shared-by-content.js';
 import type { ListenOptions } from '../../net/listen-options.js';
 import { ContentTypeTables, type ContentTypes } from './content-types.js';
@@ -52,7 +52,6 @@ export class UnitCompiler {
   readonly #core: HttpReader;
   readonly #contentTypes = new ContentTypeTables();
   readonly #contexts: SharedByContent<TlsSettings, ServerTls>;
-  readonly #resolvers: SharedResolvers;
   /** Scopes without settings of their own share one object. */
   readonly #settings = new WeakMap<CoreConf, LocationSettings[]>();
   readonly #places: DirectivePlaces;
@@ -65,11 +64,11 @@ export class UnitCompiler {
     private readonly args: ArgContext,
     private readonly product: Product,
     private readonly recorder: UnitRecorder,
+    private readonly resolvers: SharedResolvers,
     /** True if explanations are asked for in this thread. */
     private readonly explains: boolean,
   ) {
     this.#contexts = new SharedByContent((settings) => serverTls(settings, explains));
-    this.#resolvers = new SharedResolvers(recorder.log, recorder.metrics);
     this.#modules = Array.from(modules, ({ declaration, instance, resourceLimits }, at) => ({
       declaration,
       instance,
@@ -199,7 +198,7 @@ export class UnitCompiler {
     const known = this.#settings.get(conf) ?? [];
     const same = known.find((settings) => settings.contentTypes === types && settings.autoRedirect === autoRedirect);
     if (same !== undefined) return same;
-    const resolver = this.#resolvers.of(conf, node.lineInForce('resolver'));
+    const resolver = this.resolvers.of(conf, node.lineInForce('resolver'));
     const settings = locationSettings(conf, this.product, types, resolver, autoRedirect);
     this.#settings.set(conf, [...known, settings]);
     return settings;

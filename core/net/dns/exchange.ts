@@ -1,6 +1,7 @@
-import { createSocket, type Socket as DatagramSocket } from 'node:dgram';
-import { connect, isIPv6, type Socket } from 'node:net';
 import type { NameServer } from '../../toolkit/resolver.js';
+import type { Dialer } from '../dialer.js';
+import type { Connection, ConnectingUser } from '../transport/connection.js';
+import type { DatagramReceiver, Datagrams } from '../transport/datagrams.js';
 import { SentQuery, type ReplyCheck } from './message.js';
 import type { Question, DnsReply } from './records.js';
 
@@ -17,39 +18,41 @@ export interface DnsExchange {
  * Over UDP, from a socket of its own: the port is another one for each query, and only datagrams from the server arrive. Datagrams other
  * than the reply are ignored. A missing server is reported by ICMP.
  */
-export class DatagramExchange implements DnsExchange {
-  readonly #socket: DatagramSocket;
+export class DatagramExchange implements DnsExchange, DatagramReceiver {
+  /** Undefined: this server has no descriptor for it. */
+  readonly #socket: Datagrams | undefined;
   readonly #query: SentQuery;
   #isOpen = true;
 
   constructor(
+    dialer: Dialer,
     { address, port }: NameServer,
     question: Question,
     private readonly onEnd: (end: ExchangeEnd) => void,
     spelling: 'as it is' | 'in mixed case' = 'in mixed case',
   ) {
     this.#query = new SentQuery(question, spelling);
-    this.#socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4');
-    this.#socket.on('error', () => this.#end('unreachable'));
-    this.#socket.on('message', (message) => {
-      const check = this.#query.check(message);
-      if (check !== 'unrelated') this.#end(check);
-    });
-    this.#socket.on('connect', () => this.#send());
-    this.#socket.connect(port, address);
+    try {
+      this.#socket = dialer.datagrams(address, port, this);
+      this.#socket.send(this.#query.bytes);
+    } catch {
+      process.nextTick(() => this.#end('unreachable'));
+    }
   }
 
   close(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    this.#socket.close();
+    this.#socket?.close();
   }
 
-  #send(): void {
-    if (!this.#isOpen) return;
-    this.#socket.send(this.#query.bytes, (error) => {
-      if (error !== null) this.#end('unreachable');
-    });
+  onDatagram(message: Buffer): void {
+    const check = this.#query.check(message);
+    if (check !== 'unrelated') this.#end(check);
+  }
+
+  onSocketError(): void {
+    this.#end('unreachable');
   }
 
   #end(end: ExchangeEnd): void {
@@ -61,8 +64,8 @@ export class DatagramExchange implements DnsExchange {
 
 /** In the spelling of the question, for a server that changes upper and lower case. */
 export class PlainExchange extends DatagramExchange {
-  constructor(server: NameServer, question: Question, onEnd: (end: ExchangeEnd) => void) {
-    super(server, question, onEnd, 'as it is');
+  constructor(dialer: Dialer, server: NameServer, question: Question, onEnd: (end: ExchangeEnd) => void) {
+    super(dialer, server, question, onEnd, 'as it is');
   }
 }
 
@@ -70,8 +73,8 @@ export class PlainExchange extends DatagramExchange {
 const LENGTH = 2;
 
 /** Over TCP, for replies that do not fit into a datagram. */
-export class StreamExchange implements DnsExchange {
-  readonly #socket: Socket;
+export class StreamExchange implements DnsExchange, ConnectingUser {
+  readonly #connection: Connection;
   readonly #query: SentQuery;
   readonly #received: Buffer[] = [];
   #size = 0;
@@ -80,25 +83,41 @@ export class StreamExchange implements DnsExchange {
   #isOpen = true;
 
   constructor(
+    dialer: Dialer,
     { address, port }: NameServer,
     question: Question,
-    private readonly onEnd: (end: ExchangeEnd) => void,
+    private readonly onEndOf: (end: ExchangeEnd) => void,
   ) {
     this.#query = new SentQuery(question, 'as it is');
-    const length = Buffer.alloc(LENGTH);
-    length.writeUInt16BE(this.#query.bytes.length);
-    this.#socket = connect(port, address);
-    this.#socket.on('error', () => this.#end('unreachable'));
-    this.#socket.on('close', () => this.#end('unreachable'));
-    this.#socket.on('data', (chunk: Buffer) => this.#read(chunk));
-    this.#socket.write(Buffer.concat([length, this.#query.bytes]));
+    this.#connection = dialer.connect({ host: address, port }, this);
   }
 
   close(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    this.#socket.destroy();
+    this.#connection.destroy();
   }
+
+  onConnect(): void {
+    const length = Buffer.alloc(LENGTH);
+    length.writeUInt16BE(this.#query.bytes.length);
+    this.#connection.write(Buffer.concat([length, this.#query.bytes]));
+  }
+
+  onData(chunk: Buffer): void {
+    if (this.#isOpen) this.#read(Buffer.from(chunk));
+  }
+
+  onEnd(): void {
+    this.#end('unreachable');
+  }
+  onError(): void {
+    this.#end('unreachable');
+  }
+  onClose(): void {
+    this.#end('unreachable');
+  }
+  onDrain(): void {}
 
   #read(chunk: Buffer): void {
     this.#received.push(chunk);
@@ -111,7 +130,7 @@ export class StreamExchange implements DnsExchange {
   #end(end: ExchangeEnd): void {
     if (!this.#isOpen) return;
     this.close();
-    this.onEnd(end);
+    this.onEndOf(end);
   }
 }
 

@@ -1,5 +1,6 @@
 import { Inquiry, type ExchangeKinds, type InquiryEnd } from './inquiry.js';
 import type { NameServer } from '../../toolkit/resolver.js';
+import type { Dialer } from '../dialer.js';
 import type { Question } from './records.js';
 import type { NameServers } from './name-servers.js';
 
@@ -31,6 +32,7 @@ export class Inquiries {
   /** @param now monotonic milliseconds */
   constructor(
     private readonly servers: NameServers,
+    private readonly dialer: Dialer,
     private readonly now: () => number,
   ) {}
 
@@ -70,7 +72,7 @@ export class Inquiries {
 
   #start(waiting: Waiting, servers: readonly NameServer[], kinds: ExchangeKinds): void {
     const timeout = Math.max(waiting.deadline - this.now(), 0);
-    const inquiry = new Inquiry(kinds, servers, waiting.question, timeout, this.servers, (end) => {
+    const inquiry = new Inquiry(kinds, this.dialer, servers, waiting.question, timeout, this.servers, (end) => {
       this.#running.delete(inquiry);
       this.#report(waiting, end);
       this.#startSome(kinds);

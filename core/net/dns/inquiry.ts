@@ -1,4 +1,5 @@
 import type { NameServer } from '../../toolkit/resolver.js';
+import type { Dialer } from '../dialer.js';
 import type { DnsExchange, ExchangeEnd } from './exchange.js';
 import type { Question, DnsReply } from './records.js';
 import { codeOf, type ResolveErrorCode } from './resolve-error.js';
@@ -43,6 +44,7 @@ export class Inquiry {
   /** @param servers one at least, in the order to ask them @param timeout milliseconds for all of it */
   constructor(
     private readonly kinds: ExchangeKinds,
+    private readonly dialer: Dialer,
     private readonly servers: readonly NameServer[],
     private readonly question: Question,
     timeout: number,
@@ -83,7 +85,7 @@ export class Inquiry {
       oldest.close();
       this.#open.delete(oldest);
     }
-    const exchange: DnsExchange = new this.kinds[kind](server, this.question, (end) => {
+    const exchange: DnsExchange = new this.kinds[kind](this.dialer, server, this.question, (end) => {
       this.#open.delete(exchange);
       this.#onExchangeEnd(end, server, number);
     });

@@ -2,6 +2,7 @@ import { AddressSearch } from './address-search.js';
 import type { Log } from '../../contract/log.js';
 import type { MetricKinds } from '../../contract/metrics.js';
 import type { NameServer } from '../../toolkit/resolver.js';
+import type { Dialer } from '../dialer.js';
 import { addressResolution, serviceResolution } from './found-resolution.js';
 import { Inquiries } from './inquiries.js';
 import { RecordType } from './records.js';
@@ -60,7 +61,7 @@ export class Resolver extends NameResolver {
   readonly #figures: ResolverFigures | undefined;
 
   /** @param log gets the names of servers that cannot be found @param metrics where the figures of a `statusZone` are */
-  constructor(options: ResolverOptions, log?: Pick<Log, 'write'>, metrics?: Pick<MetricKinds, 'counter'>) {
+  constructor(options: ResolverOptions, dialer: Dialer, log?: Pick<Log, 'write'>, metrics?: Pick<MetricKinds, 'counter'>) {
     super();
     const { statusZone } = options;
     this.#figures = statusZone === undefined || metrics === undefined ? undefined : new ResolverFigures(metrics, statusZone);
@@ -75,7 +76,7 @@ export class Resolver extends NameResolver {
       now = () => performance.now(),
       random = Math.random,
     } = options;
-    this.#inquiries = new Inquiries(new NameServers(servers, now, log), now);
+    this.#inquiries = new Inquiries(new NameServers(servers, now, log), dialer, now);
     this.#families = ([4, 6] as const).filter((family) => (family === 4 ? ipv4 : ipv6));
     this.#valid = valid;
     this.#timeout = timeout === 0 ? LONGEST : Math.min(timeout, LONGEST);

@@ -5,6 +5,7 @@ import type { Directive } from '../../contract/tree.js';
 import type { Log } from '../../contract/log.js';
 import type { MetricKinds } from '../../contract/metrics.js';
 import { SharedByContent } from '../shared-by-content.js';
+import type { Dialer } from '../dialer.js';
 import type { NameResolver } from './resolution.js';
 import { Resolver, type ResolverOptions } from './resolver.js';
 
@@ -20,8 +21,8 @@ export class SharedResolvers {
   readonly #resolvers: SharedByContent<ResolverOptions, NameResolver>;
 
   /** @param log gets the names of name servers that cannot be found @param metrics where lookups with a `status_zone` are counted */
-  constructor(log: Pick<Log, 'write'>, metrics: Pick<MetricKinds, 'counter'>) {
-    this.#resolvers = new SharedByContent((options) => new Resolver(options, log, metrics));
+  constructor(dialer: Dialer, log: Pick<Log, 'write'>, metrics: Pick<MetricKinds, 'counter'>) {
+    this.#resolvers = new SharedByContent((options) => new Resolver(options, dialer, log, metrics));
   }
 
   /**

@@ -71,5 +71,8 @@ export interface Datagrams {
   /** As {@link send}, from a socket that is not connected. It may leave at the end of the turn of the event loop, and be {@link dropped} then. */
   sendTo(bytes: Buffer, ends: DatagramEnds): boolean;
 
+  /** As `Connection.unref`. */
+  unref?(): void;
+
   close(): void;
 }

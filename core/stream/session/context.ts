@@ -4,6 +4,7 @@ import type { Admission, ConnectionCounters } from '../../net/admission.js';
 import type { ReadBuffers } from '../../net/buffers.js';
 import type { Clock } from '../../net/clock.js';
 import type { ControlListeners } from '../../net/control-listeners.js';
+import type { Dialer } from '../../net/dialer.js';
 import type { IdleClients } from '../../net/idle-clients.js';
 import type { ListenerDirectory } from '../../net/listener-directory.js';
 import type { NetContext } from '../../net/net-context.js';
@@ -41,6 +42,9 @@ export class StreamContext implements NetContext {
 
   get transport(): Transport {
     return this.shared.transport;
+  }
+  get dialer(): Dialer {
+    return this.shared.dialer;
   }
   get idleClients(): IdleClients {
     return this.admission.idleClients;

@@ -7,7 +7,7 @@ import type { TreeChange } from '../../config/touched-blocks.js';
 import type { ArgContext } from '../../contract/spec.js';
 import type { StreamHandler, StreamSession } from '../../contract/stream.js';
 import type { Directive } from '../../contract/tree.js';
-import { SharedResolvers } from '../../net/dns/shared-resolvers.js';
+import type { SharedResolvers } from '../../net/dns/shared-resolvers.js';
 import { serverNames } from '../../net/server-names.js';
 import type { TlsSettings } from '../../contract/manifest.js';
 import { serverTls, type ServerTls } from '../../net/server-tls.js';
@@ -34,17 +34,16 @@ export class ServerCompiler {
   readonly #core: StreamReader;
   readonly #staysOutside: StaysOutside;
   readonly #contexts: SharedByContent<TlsSettings, ServerTls>;
-  readonly #resolvers: SharedResolvers;
 
   constructor(
     modules: readonly CheckedStreamModule[],
     private readonly args: ArgContext<StreamSession>,
     private readonly recorder: UnitRecorder,
+    private readonly resolvers: SharedResolvers,
     /** False: another thread has checked certificates. */
     checks: boolean,
   ) {
     this.#contexts = new SharedByContent((settings) => serverTls(settings, checks));
-    this.#resolvers = new SharedResolvers(recorder.log, recorder.metrics);
     this.#modules = modules.map((module, at) => ({
       module,
       reader: new ScopedReader(at + 1, module.declaration.manifest.directives ?? {}, args, recorder, module.resourceLimits),
@@ -91,7 +90,7 @@ export class ServerCompiler {
       prereadTimeout: conf.preread_timeout,
       handlerTimeout: conf.handler_timeout,
       proxyProtocolTimeout: conf.proxy_protocol_timeout,
-      resolver: errors.attempt(() => this.#resolvers.of(conf, node.lineInForce('resolver'))),
+      resolver: errors.attempt(() => this.resolvers.of(conf, node.lineInForce('resolver'))),
     };
     return { directive, node, scope: this.#core.view(node), settings, holdings, ...server };
   }

@@ -16,6 +16,7 @@ interface ReceivingSocket extends Socket {
 export class NodeDatagrams implements Datagrams {
   dropped = 0;
   #socket: ReceivingSocket | undefined;
+  #isConnected = false;
   readonly #sent: (error: Error | null) => void;
 
   constructor(address: string, receiver: DatagramReceiver, options: DatagramOptions = {}) {
@@ -79,7 +80,7 @@ export class NodeDatagrams implements Datagrams {
     socket.connect(port, address);
     try {
       socket.remoteAddress();
-      return true;
+      return (this.#isConnected = true);
     } catch {
       return false;
     }
@@ -87,7 +88,7 @@ export class NodeDatagrams implements Datagrams {
 
   send(bytes: Buffer): boolean {
     const socket = this.#sendable();
-    if (socket === undefined) return false;
+    if (socket === undefined || !this.#isConnected) return false;
     socket.send(Buffer.from(bytes), this.#sent);
     return true;
   }
@@ -97,6 +98,10 @@ export class NodeDatagrams implements Datagrams {
     if (socket === undefined) return false;
     socket.send(Buffer.from(bytes), port, address);
     return true;
+  }
+
+  unref(): void {
+    this.#socket?.unref();
   }
 
   close(): void {
