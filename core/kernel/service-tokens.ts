@@ -27,6 +27,7 @@ import { SystemFiles } from '../contract/system-files.js';
 import { Tasks } from '../contract/tasks.js';
 import { TlsLibrary } from '../contract/tls-library.js';
 import { Transactions } from '../contract/transactions.js';
+import { Sockets } from '../contract/sockets.js';
 import { Tunnels } from '../contract/tunnel.js';
 import { Upstreams } from '../contract/upstreams.js';
 import { VirtualServers } from '../contract/virtual-servers.js';
@@ -59,6 +60,7 @@ export const SERVICE_TOKENS: ReadonlySet<unknown> = new Set<unknown>([
   ServerInfo,
   ServerStatus,
   SessionRelays,
+  Sockets,
   Statistics,
   Storage,
   StreamServers,

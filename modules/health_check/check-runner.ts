@@ -1,11 +1,9 @@
 import { Schedule, type Scheduled } from './schedule.js';
-import type { ControlPlaneGuard } from '../../core/contract/control-plane-guard.js';
+import type { Sockets } from '../../core/contract/sockets.js';
 import type { Tasks } from '../../core/contract/tasks.js';
 
 /** Checks under way at the same time. Those of members that hang are over with their time limit, the others wait for that long at most. */
 const MOST_RUNNING = 1000;
-
-const READ_SIZE = 64 * 1024;
 
 /** Something that takes a place while it runs. */
 export interface Run {
@@ -15,21 +13,15 @@ export interface Run {
 /** Shared parts of all checks of this node: the schedule, and places for running checks. */
 export class CheckRunner {
   readonly schedule: Schedule;
-  #buffer: Buffer | undefined;
   #running = 0;
   /** In the order they were due. */
   readonly #waiting = new Set<Run>();
 
   constructor(
     tasks: Pick<Tasks, 'after'>,
-    readonly guard: ControlPlaneGuard,
+    readonly sockets: Sockets,
   ) {
     this.schedule = new Schedule(tasks);
-  }
-
-  /** Memory that reads of all connections go to, one after the other. */
-  get buffer(): Buffer {
-    return (this.#buffer ??= Buffer.allocUnsafeSlow(READ_SIZE));
   }
 
   /** Runs it now, or when there is a place. */

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
-import type { SecureContext, SecureVersion } from 'node:tls';
 import type { UpstreamScope } from '../../core/contract/balancer.js';
 import { certificatesIn } from '../../core/contract/certificates.js';
+import type { SocketTls } from '../../core/contract/sockets.js';
 import { ArgError, type Conf } from '../../core/contract/spec.js';
+import type { TlsVersion } from '../../core/contract/tls-context.js';
 import type { CheckSettings, HealthSettings } from './check-settings.js';
-import type { ConnectionMeans, ConnectionOptions, ProbeTls } from './connection.js';
+import type { ConnectionMeans, ConnectionOptions } from './connection.js';
 import { INLINE, type checkDirectives, type locationDirectives } from './directives.js';
 import type { LocatedCheck } from './checkers.js';
 import { grpcProber } from './grpc-probe.js';
@@ -27,7 +28,7 @@ const DEFAULT_STATUS = '200-399';
 /** The checks that the block of an upstream says. @param means of connections @throws ConfigError */
 export function compileChecks(scope: CheckScope, means: ConnectionMeans): HealthSettings {
   const { health_check_http: http, health_check_tcp: tcp, health_check_udp: udp, health_check: gate } = scope.conf;
-  const checks = [http && httpCheck(http, scope, means), tcp && tcpCheck(tcp, scope, means), udp && udpCheck(udp, scope)];
+  const checks = [http && httpCheck(http, scope, means), tcp && tcpCheck(tcp, scope, means), udp && udpCheck(udp, scope, means)];
   return {
     checks: checks.filter((check) => check !== undefined),
     isMandatory: gate?.mandatory ?? false,
@@ -55,8 +56,8 @@ function tcpCheck(line: Of<'health_check_tcp'>, scope: CheckScope, means: Connec
   };
 }
 
-function udpCheck(line: Of<'health_check_udp'>, scope: CheckScope): CheckSettings {
-  return { name: 'udp', label: 'udp', timing: line, probe: udpProber(exchangeOf(line.block, scope, 'health_check_udp')) };
+function udpCheck(line: Of<'health_check_udp'>, scope: CheckScope, { sockets }: ConnectionMeans): CheckSettings {
+  return { name: 'udp', label: 'udp', timing: line, probe: udpProber({ ...exchangeOf(line.block, scope, 'health_check_udp'), sockets }) };
 }
 
 /** Check of an upstream that a location requests. Milliseconds. */
@@ -70,7 +71,7 @@ export function locatedCheck(
   upstream: { readonly name: string; readonly isSecure: boolean },
   means: ConnectionMeans,
 ): LocatedCheck {
-  const tls = upstream.isSecure ? tlsOf(PLAIN_TLS, upstream.name) : undefined;
+  const tls = upstream.isSecure ? tlsOf(PLAIN_TLS, upstream.name, line.type === 'grpc' ? 'h2' : 'http/1.1') : undefined;
   const options = { host: upstream.name, tls, means };
   const probe = line.type === 'grpc' ? grpcProbe(line, options) : httpProbe(line, match, options);
   const timing = { ...line, timeout: LOCATION_TIMEOUT, visit_interval: 0 };
@@ -128,20 +129,23 @@ function assertRequestText(what: string, text: string): void {
   if (/[\0-\x20\x7f]/.test(text)) throw new ArgError(`invalid ${what} "${text}"`, 'no blanks and control characters');
 }
 
-/** @param name where the configuration has none @throws ArgError */
-function tlsOf(ssl: Ssl, name: string): ProbeTls | undefined {
+/** @param name where the configuration has none @param alpn protocol to offer @throws ArgError */
+function tlsOf(ssl: Ssl, name: string, alpn: 'http/1.1' | 'h2' = 'http/1.1'): SocketTls | undefined {
   if (ssl === undefined) return undefined;
   const { server_name: serverName, verify, trusted_certificate: trusted, protocols } = ssl;
   if (verify && trusted === '') throw new ArgError('no "trusted_certificate" for "verify"');
-  const ca = trusted === '' ? undefined : trustedIn(trusted);
-  let context: SecureContext | undefined;
+  const versions = protocols.split(' ').toSorted() as TlsVersion[];
   return {
-    // Made when it is first needed: that takes milliseconds, and most threads never do.
-    get context() {
-      return (context ??= contextOf(protocols, ca));
+    settings: {
+      context: { ca: trusted === '' ? [] : trustedIn(trusted), minVersion: versions[0], maxVersion: versions.at(-1) },
+      sendsName: true,
+      verifies: verify,
+      verifyDepth: Infinity,
+      // A handshake that is resumed shows less.
+      reusesSessions: false,
+      alpn: [alpn],
     },
     name: serverName === '' ? name : serverName,
-    verifies: verify,
   };
 }
 
@@ -156,12 +160,6 @@ function trustedIn(trusted: string): string {
     throw new ArgError(`cannot load trusted ${what}: ${(error as Error).message}`);
   }
   throw new ArgError(`cannot load trusted ${what}: no certificate in PEM`);
-}
-
-function contextOf(protocols: string, ca: string | undefined): SecureContext {
-  const versions = protocols.split(' ').toSorted() as SecureVersion[];
-  const { createSecureContext } = process.getBuiltinModule('node:tls');
-  return createSecureContext({ ca: ca ?? [], minVersion: versions[0]!, maxVersion: versions.at(-1)! });
 }
 
 /** @param place the directive that errors name */

@@ -1,7 +1,7 @@
-import type { Socket } from 'node:net';
 import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
 import type { Address } from '../../core/contract/address.js';
-import { connectionFailure, openSocket, type ConnectionOptions } from './connection.js';
+import { SocketError, type SocketStream } from '../../core/contract/sockets.js';
+import { connectionFailure, type ConnectionOptions } from './connection.js';
 import { answerFailure, checkRequest, type GrpcAnswer, type GrpcExpectation } from './grpc-health.js';
 import { timedOut, type CheckFailure, type Probe, type Prober } from './probe.js';
 
@@ -14,7 +14,6 @@ export interface GrpcProbeOptions extends ConnectionOptions, GrpcExpectation {
 
 /** Most bytes of a response: that of the protocol has two. */
 const MAX_BODY = 4096;
-const HTTP2 = ['h2'];
 
 /** Checks members with one call each of the gRPC Health Checking Protocol, over a connection of its own. */
 export function grpcProber({ service, ...options }: GrpcProbeOptions): Prober {
@@ -24,7 +23,7 @@ export function grpcProber({ service, ...options }: GrpcProbeOptions): Prober {
 
 class GrpcProbe implements Probe {
   #step = 'connecting to upstream';
-  readonly #socket: Socket;
+  readonly #socket: SocketStream;
   #session: ClientHttp2Session | undefined = undefined;
   #isOver = false;
   readonly #answer: { -readonly [K in keyof GrpcAnswer]: GrpcAnswer[K] } = { status: 0, grpcStatus: undefined, body: Buffer.alloc(0) };
@@ -35,11 +34,11 @@ class GrpcProbe implements Probe {
     private readonly options: Omit<GrpcProbeOptions, 'service'>,
     private readonly done: Parameters<Prober>[1],
   ) {
-    const { tls } = options;
-    this.#socket = openSocket(address, options, HTTP2);
-    this.#socket.on(tls === undefined ? 'connect' : 'secureConnect', () => this.#call());
-    if (tls !== undefined) this.#socket.on('connect', () => (this.#step = 'SSL handshaking to upstream'));
-    this.#socket.on('error', (error) => this.#finish(connectionFailure(error, this.#step)));
+    const { tls, means } = options;
+    this.#socket = means.sockets.stream(address, tls);
+    this.#socket.on('connect', () => this.#call());
+    this.#socket.on('reached', () => (this.#step = 'SSL handshaking to upstream'));
+    this.#socket.on('error', (error) => this.#fail(error));
     this.#socket.on('close', () => this.#finish({ reason: 'connection closed', step: this.#step }));
   }
 
@@ -57,11 +56,11 @@ class GrpcProbe implements Probe {
   #call(): void {
     if (this.#isOver) return;
     this.#step = 'reading response header from upstream';
-    if ('alpnProtocol' in this.#socket && this.#socket.alpnProtocol !== 'h2') {
+    const { host, tls } = this.options;
+    if (tls !== undefined && this.#socket.protocol !== 'h2') {
       this.#finish({ reason: 'HTTP/2 was not agreed on by ALPN', step: 'SSL handshaking to upstream' });
       return;
     }
-    const { host, tls } = this.options;
     const scheme = tls === undefined ? 'http' : 'https';
     const session = process.getBuiltinModule('node:http2').connect(`${scheme}://localhost`, {
       createConnection: () => this.#socket,
@@ -100,6 +99,11 @@ class GrpcProbe implements Probe {
     stream.on('error', () => this.#finish({ reason: 'the call was reset', step: this.#step }));
     stream.on('close', () => this.#finish(answerFailure(answer, this.options)));
     stream.end(this.request);
+  }
+
+  #fail(error: Error): void {
+    if (error instanceof SocketError) this.#finish(connectionFailure(error, this.#step));
+    else this.#finish({ reason: 'invalid response', step: this.#step });
   }
 
   /** The check is over. */

@@ -4,10 +4,10 @@ import { action, ApiError, dryRunReply, route, type ActionContext, type Call, ty
 import type { HealthPlan } from '../../core/contract/health.js';
 import { controlModule, httpModule } from '../../core/contract/manifest.js';
 import type { LocationScope } from '../../core/contract/http.js';
-import { ControlPlaneGuard } from '../../core/contract/control-plane-guard.js';
 import { DataPlane } from '../../core/contract/data-plane.js';
 import { Log } from '../../core/contract/log.js';
 import { ServerInfo } from '../../core/contract/server-info.js';
+import { Sockets } from '../../core/contract/sockets.js';
 import { Tasks } from '../../core/contract/tasks.js';
 import { Transactions, type Applied, type Edit } from '../../core/contract/transactions.js';
 import { Upstreams, type UpstreamView } from '../../core/contract/upstreams.js';
@@ -62,11 +62,11 @@ export class HealthChecks {
     private readonly streams: StreamUpstreams,
     private readonly transactions: Transactions,
     private readonly info: ServerInfo,
-    guard: ControlPlaneGuard,
+    sockets: Sockets,
     tasks: Tasks,
     log: Log,
   ) {
-    this.#runner = new CheckRunner(tasks, guard);
+    this.#runner = new CheckRunner(tasks, sockets);
     this.#checkers = new Checkers({ runner: this.#runner, log });
   }
 

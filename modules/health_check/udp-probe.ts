@@ -1,6 +1,5 @@
-import { createSocket, type Socket } from 'node:dgram';
-import { isIPv6 } from 'node:net';
-import { systemErrorText } from '../../core/contract/system-error.js';
+import type { DatagramSocket, DatagramUser, SocketError } from '../../core/contract/sockets.js';
+import { connectionFailure, type ConnectionMeans } from './connection.js';
 import { timedOut, type CheckFailure, type Probe, type Prober } from './probe.js';
 import { matches, type DataExchange } from './tcp-probe.js';
 
@@ -8,26 +7,27 @@ import { matches, type DataExchange } from './tcp-probe.js';
 const DEFAULT_DATA = Buffer.from('srv health check');
 
 /** Checks members with one datagram each. Without something to wait for, a member fails that is reported to be unreachable. */
-export function udpProber(exchange: DataExchange): Prober {
+export function udpProber(exchange: DataExchange & ConnectionMeans): Prober {
   return (address, done) => new UdpProbe(address, exchange, done);
 }
 
-class UdpProbe implements Probe {
-  readonly #socket: Socket;
-  #step = 'sending to upstream';
+class UdpProbe implements Probe, DatagramUser {
+  /** Undefined: the address is that of a unix socket. */
+  readonly #socket: DatagramSocket | undefined;
+  readonly #step = 'reading from upstream';
   #isOver = false;
 
   constructor(
     address: Parameters<Prober>[0],
-    private readonly exchange: DataExchange,
+    private readonly exchange: DataExchange & ConnectionMeans,
     private readonly done: Parameters<Prober>[1],
   ) {
-    const isV6 = 'host' in address && isIPv6(address.host);
-    this.#socket = createSocket(isV6 ? 'udp6' : 'udp4');
-    this.#socket.on('error', (error) => this.#finish({ reason: `recv() failed (${systemErrorText(error)})`, step: this.#step }));
-    this.#socket.on('message', (data) => this.#received(data));
-    if ('path' in address) process.nextTick(() => this.#finish({ reason: 'a unix socket has no UDP', step: this.#step }));
-    else this.#socket.connect(address.port, address.host, () => this.#send());
+    if ('path' in address) {
+      process.nextTick(() => this.#finish({ reason: 'a unix socket has no UDP', step: 'sending to upstream' }));
+      return;
+    }
+    this.#socket = exchange.sockets.datagrams(address, this);
+    this.#socket.send(exchange.send ?? DEFAULT_DATA);
   }
 
   expire(): CheckFailure | undefined {
@@ -38,19 +38,17 @@ class UdpProbe implements Probe {
   cancel(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#socket.close();
+    this.#socket?.close();
   }
 
-  #send(): void {
-    if (this.#isOver) return;
-    this.#step = 'reading from upstream';
-    this.#socket.send(this.exchange.send ?? DEFAULT_DATA);
-  }
-
-  #received(data: Buffer): void {
+  onDatagram(data: Buffer): void {
     const { expect } = this.exchange;
     const isPassed = expect === undefined || matches(expect, data.latin1Slice()) === true;
     this.#finish(isPassed ? undefined : { reason: 'response does not match', step: 'checking response' });
+  }
+
+  onFailed(failure: SocketError): void {
+    this.#finish(connectionFailure(failure, this.#step));
   }
 
   #finish(failure: CheckFailure | undefined): void {

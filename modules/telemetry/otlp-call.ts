@@ -1,8 +1,8 @@
+import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { connect, isIP, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import { isIP } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import type { ExportSettings } from './export-messages.js';
 
@@ -34,15 +34,9 @@ export class OtlpCalls {
   ) {
     this.#url = new URL(url);
     this.#isSecure = this.#url.protocol === 'https:';
-    this.#agent = new (this.#isSecure ? HttpsAgent : HttpAgent)({ keepAlive: true, maxSockets: 1 });
-    // The address is checked between its look-up and the connection.
-    this.#agent.createConnection = (_, created) => {
-      this.#connect().then(
-        (socket) => created?.(null, socket),
-        (error: Error) => created?.(error, undefined as never),
-      );
-      return undefined;
-    };
+    const { certificates: ca } = settings;
+    const options = { keepAlive: true, maxSockets: 1, lookup: this.#lookup };
+    this.#agent = this.#isSecure ? new HttpsAgent({ ...options, ...(ca !== undefined && { ca }) }) : new HttpAgent(options);
   }
 
   /** @throws Error (rejects) if there was no response in time */
@@ -56,6 +50,9 @@ export class OtlpCalls {
 
   async #send(payload: Uint8Array): Promise<OtlpResponse> {
     const { headers, gzip, timeout } = this.settings;
+    const literal = this.#url.hostname.replace(/^\[|\]$/g, '');
+    // Nothing is looked up then.
+    if (isIP(literal) !== 0) await this.assertAllowed(literal, this.#port);
     const body = gzip ? gzipSync(payload) : payload;
     const options: RequestOptions = {
       method: 'POST',
@@ -85,16 +82,22 @@ export class OtlpCalls {
     this.#agent.destroy();
   }
 
-  async #connect(): Promise<Socket> {
-    const { hostname } = this.#url;
-    const name = hostname.replace(/^\[|\]$/g, '');
-    const port = Number(this.#url.port || (this.#isSecure ? 443 : 80));
-    const host = isIP(name) === 0 ? (await lookup(name)).address : name;
-    await this.assertAllowed(host, port);
-    const { certificates: ca } = this.settings;
-    return this.#isSecure
-      ? connectTls({ host, port, ...(isIP(name) === 0 && { servername: name }), ...(ca !== undefined && { ca }) })
-      : connect({ host, port });
+  get #port(): number {
+    return Number(this.#url.port || (this.#isSecure ? 443 : 80));
+  }
+
+  /** The address is checked between its look-up and the connection. */
+  readonly #lookup: NonNullable<RequestOptions['lookup']> = (name, { all }, found) => {
+    this.#addressOf(name).then(
+      ({ address, family }) => (all === true ? found(null, [{ address, family }]) : found(null, address, family)),
+      (error: NodeJS.ErrnoException) => found(error, ''),
+    );
+  };
+
+  async #addressOf(name: string): Promise<LookupAddress> {
+    const found = await lookup(name);
+    await this.assertAllowed(found.address, this.#port);
+    return found;
   }
 }
 

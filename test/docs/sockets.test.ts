@@ -8,17 +8,6 @@ const IMPLEMENTATION = 'core/net/transport/';
 /** Functions of node:net on texts and addresses: they open nothing. */
 const PURE = new Set(['isIP', 'isIPv4', 'isIPv6', 'BlockList', 'SocketAddress']);
 
-/** Files that do not use the transport yet, types as well. The list only gets shorter: a new file uses the transport. */
-const NOT_MOVED: readonly string[] = [
-  'modules/health_check/compile-checks.ts: tls',
-  'modules/health_check/connection.ts: net',
-  'modules/health_check/connection.ts: tls',
-  'modules/health_check/grpc-probe.ts: net',
-  'modules/health_check/udp-probe.ts: dgram',
-  'modules/telemetry/otlp-call.ts: net',
-  'modules/telemetry/otlp-call.ts: tls',
-];
-
 const USE =
   /^(?:import|export)\b(?: type\b)?(?<names>[^;'"]*?)from '(?:node:)?(?<from>net|tls|dgram)'|\b(?:import|require|getBuiltinModule)\('(?:node:)?(?<loaded>net|tls|dgram)'\)/gm;
 
@@ -60,7 +49,7 @@ test('uses of sockets are found, in any of the ways there are', (t) => {
 
 test('nothing but the transport uses sockets of Node.js', (t) => {
   const files = sourceFiles('core', 'modules').filter(({ path }) => !path.startsWith(IMPLEMENTATION));
-  t.deepEqual(files.flatMap(socketUses).toSorted(), NOT_MOVED);
+  t.deepEqual(files.flatMap(socketUses).toSorted(), []);
 });
 
 test('nothing but the transport chooses an implementation', (t) => {
