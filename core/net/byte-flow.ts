@@ -39,10 +39,8 @@ export class ByteFlow implements Timed, PassingUser {
   /** Read before the rate allows to send it: more than one read may bring, or before the flow began. */
   #held: Buffer | undefined = undefined;
   #onSent: (() => void) | undefined = undefined;
-  readonly #passedSize = new PassedSize();
+  readonly #passedSize: PassedSize;
   #isPassing = false;
-  /** Bytes that wait in memory of no pool. */
-  #counted = 0;
 
   constructor(
     private readonly source: Connection,
@@ -55,6 +53,7 @@ export class ByteFlow implements Timed, PassingUser {
     private readonly owner: FlowOwner,
   ) {
     this.#startedAt = context.clock.now;
+    this.#passedSize = new PassedSize(context.buffers);
     memory?.limit(rate > 0 ? rate : Infinity);
   }
 
@@ -117,7 +116,7 @@ export class ByteFlow implements Timed, PassingUser {
     if (rest !== undefined) {
       const hasRoom = target.write(rest);
       if (!hasRoom) {
-        this.#count(rest.length);
+        this.#passedSize.countWaiting(rest.length);
         this.#wait(Waits.ForTarget);
       }
     }
@@ -126,14 +125,9 @@ export class ByteFlow implements Timed, PassingUser {
     source.endPassing?.();
   }
 
-  #count(bytes: number): void {
-    this.context.buffers.count(bytes - this.#counted);
-    this.#counted = bytes;
-  }
-
   /** The target has sent everything. */
   onDrain(): void {
-    this.#count(0);
+    this.#passedSize.countWaiting(0);
     if (this.#inFlight !== undefined) this.#giveBack();
     this.#goOn(Waits.ForTarget);
   }
@@ -155,7 +149,7 @@ export class ByteFlow implements Timed, PassingUser {
     this.context.timers.forget(this);
     this.source.pause();
     this.source.endPassing?.();
-    this.#count(0);
+    this.#passedSize.countWaiting(0);
     // The end of a session waits for no rate.
     if (this.#held !== undefined) this.target.write(this.#held);
     this.#held = undefined;

@@ -1,5 +1,4 @@
 /** Large bodies and tunnels that nothing looks at go from socket to socket without being read (splice): the same bytes, and the same figures. */
-import { readdirSync, readlinkSync } from 'node:fs';
 import { request, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';
@@ -9,13 +8,10 @@ import { httpBackend, rawBackend } from '../harness/backends.js';
 import type { Scope } from '../harness/scope.js';
 import { startSrv, type Srv } from '../harness/srv.js';
 import { HashingSink, patternDigest, patternStream } from './byte-streams.js';
+import { pipesAreMade, pipesOf } from './passing-pipes.js';
 
 /** More than the sockets on the way hold. */
 const LENGTH = 20_000_000;
-
-const isUsed = process.platform === 'linux' && process.versions.node.startsWith('26.') && process.env['SRV_TEST_USE'] !== 'node';
-/** Where bytes are really passed on; everywhere they are the same. */
-const pipesAreMade = isUsed ? 2 : 0;
 
 interface Site {
   /** The second half of the response to `/held` may follow. */
@@ -80,15 +76,6 @@ async function* heldStream(length: number, released: Promise<void>): AsyncGenera
     yield piece as Buffer;
   }
 }
-
-const pipesOf = ({ pid }: Srv): number =>
-  readdirSync(`/proc/${pid}/fd`).filter((number) => {
-    try {
-      return readlinkSync(`/proc/${pid}/fd/${number}`).startsWith('pipe:');
-    } catch {
-      return false;
-    }
-  }).length;
 
 async function download(t: ExecutionContext, { srv }: Site, path: string): Promise<IncomingMessage> {
   const call = request({ host: '127.0.0.1', port: srv.port('web'), path, agent: false });

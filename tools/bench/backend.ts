@@ -7,7 +7,7 @@ import type { Lab } from './lab.js';
 import { lines, nginxOnly } from './nginx-config.js';
 import { freePorts } from './ports.js';
 import type { Started } from './processes.js';
-import { OVER_HTTP2 } from './site.js';
+import { OVER_HTTP2, UPLOADS } from './site.js';
 
 export const SMALL_BODY = 1024;
 export const LARGE_BODY = 10 * 2 ** 20;
@@ -33,7 +33,7 @@ export interface Backend {
 
 /**
  * Starts the backend of the server under test: `/1k` and `/10m` are bodies of that size from memory, {@link TEXT_10K} and its like texts, `/address` the
- * address of the backend that the request arrived at. It is nginx, or a small server in Node where nginx is missing.
+ * address of the backend that the request arrived at. {@link UPLOADS} reads a body to its end before it responds. It is nginx, or a small server in Node where nginx is missing.
  */
 export async function startBackend(lab: Lab, shape: BackendShape): Promise<Backend> {
   const [port = 0, http2Port = 0] = await freePorts(2);
@@ -68,6 +68,10 @@ function nginxBackend(lab: Lab, nginx: string, shape: BackendShape, [port, http2
       `root ${lab.dir};`,
       `location = ${OVER_HTTP2} { return 200 "${'x'.repeat(SMALL_BODY)}"; }`,
       `location = /1k { return 200 "${'x'.repeat(SMALL_BODY)}"; }`,
+      `location = ${UPLOADS} {`,
+      `proxy_pass http://127.0.0.1:${port}/1k; proxy_method GET; proxy_pass_request_body off; proxy_set_header Content-Length "";`,
+      `client_max_body_size 0; client_body_buffer_size ${LARGE_BODY};`,
+      '}',
       'location = /address { return 200 $server_addr; }',
       `location = ${PACKED_10K} { add_header Content-Encoding gzip; }`,
       '} }',

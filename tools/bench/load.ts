@@ -7,6 +7,8 @@ export interface LoadShape {
   readonly connections: number;
   readonly seconds: number;
   readonly headers?: readonly string[];
+  /** Bytes of the body of each request, a POST then; 0 or absent: GET. */
+  readonly upload?: number;
   readonly cores: readonly number[];
 }
 
@@ -46,11 +48,16 @@ const reportScript = `done = function(summary, latency)
 end
 `;
 
+/** Methods and bodies of requests that bring something. */
+function uploadScript(bytes: number): string {
+  return `wrk.method = 'POST'\nwrk.body = string.rep('x', ${bytes})\n`;
+}
+
 /** Loads an URL with wrk. Throws when wrk is missing or cannot run. */
 export async function load(lab: Lab, shape: LoadShape): Promise<Load> {
   if (lab.programs.wrk === undefined) throw new Error('wrk is missing');
   const script = join(lab.dir, 'report.lua');
-  writeFileSync(script, reportScript);
+  writeFileSync(script, shape.upload === undefined ? reportScript : uploadScript(shape.upload) + reportScript);
   const output = await lab.processes.run(
     [
       lab.programs.wrk.path,

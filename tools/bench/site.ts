@@ -48,6 +48,9 @@ export const MIXED = '/mixed';
 /** Path that srv passes on over HTTP/2, other servers over HTTP/1. */
 export const OVER_HTTP2 = '/two';
 
+/** Path of bodies that are passed on while they come. */
+export const UPLOADS = '/uploads';
+
 /** Path that the server serves itself, with 1 KB, so that a server of several workers is not held up by a backend. */
 export const OWN_ANSWER = '/own';
 export const OWN_BODY = 'x'.repeat(1024);

@@ -6,7 +6,7 @@ import type { Lab } from './lab.js';
 import { type Load, load, type LoadShape } from './load.js';
 import { NGINX_STREAM_MODULE } from './nginx-stream.js';
 import type { RunningSite, SiteShape } from './running-site.js';
-import { CACHE, CACHED_FILES, MEMORY, MISSES, MIXED, OWN_ANSWER, COMPRESSED, DECOMPRESSED, FILES, OVER_HTTP2 } from './site.js';
+import { CACHE, CACHED_FILES, MEMORY, MISSES, MIXED, OWN_ANSWER, COMPRESSED, DECOMPRESSED, FILES, OVER_HTTP2, UPLOADS } from './site.js';
 
 /** The same cipher for every server, or the comparison is one of ciphers. It is what OpenSSL prefers on both sides. */
 const CIPHER = 'TLSv1.3 TLS_AES_256_GCM_SHA384';
@@ -22,6 +22,8 @@ export interface Traffic {
   readonly connections: number;
   /** Bytes of a whole response body. */
   readonly body: number;
+  /** Bytes of the body of each request. */
+  readonly upload?: number;
   readonly headers?: readonly string[];
   readonly tls?: boolean;
   /** Servers that cannot do it. */
@@ -74,6 +76,19 @@ export const traffics: readonly Traffic[] = [
     connections: 8,
     body: LARGE_BODY,
     per: 'GiB',
+  },
+  {
+    name: 'upload-10m',
+    title: '10 MB uploaded',
+    how: '8 connections, requests with a body of 10 MB that is passed to the backend while it comes (`proxy_request_buffering off`).',
+    path: UPLOADS,
+    connections: 8,
+    body: SMALL_BODY,
+    upload: LARGE_BODY,
+    without: ['haproxy', 'varnish'],
+    needsTexts: true,
+    per: 'GiB',
+    isUnreported: true,
   },
   {
     name: 'conn',
@@ -276,12 +291,14 @@ export function trafficObstacle(lab: Lab, traffic: Traffic): string | undefined 
 export async function drive(lab: Lab, traffic: Traffic, site: RunningSite, seconds: number): Promise<Load> {
   const shape: LoadShape = { url: site.origin + traffic.path, connections: traffic.connections, seconds, cores: lab.cores.load };
   if (traffic.streams !== undefined) return loadHttp2(lab, { ...shape, streams: traffic.streams });
-  return load(lab, traffic.headers === undefined ? shape : { ...shape, headers: traffic.headers });
+  const { headers, upload } = traffic;
+  return load(lab, { ...shape, ...(headers !== undefined && { headers }), ...(upload !== undefined && { upload }) });
 }
 
 /** Requests, or GiB. */
-export function workOf(traffic: Traffic, { requests, bytes }: Load): number {
-  return traffic.per === 'GiB' ? bytes / GIB : requests;
+export function workOf({ per, upload }: Traffic, { requests, bytes }: Load): number {
+  if (per === 'request') return requests;
+  return (upload === undefined ? bytes : requests * upload) / GIB;
 }
 
 /** Reasons why a load is worthless. Whole responses only: a server that sends less than the body works less. */

@@ -5,14 +5,14 @@ import type { MemberStream } from './member-stream.js';
 
 /** A response's body on its way from the socket of the member to that of the client, by the system alone: nothing looks at its bytes. */
 export class BodyPassing implements PassingUser {
-  readonly #size = new PassedSize();
-  /** Bytes that wait in memory of no pool. */
-  #counted = 0;
+  readonly #size: PassedSize;
 
   private constructor(
     private readonly request: Request,
     private readonly stream: MemberStream,
-  ) {}
+  ) {
+    this.#size = new PassedSize(request.context.buffers);
+  }
 
   /** Begins it for the rest of a body, where that is possible. */
   static begin(request: Request, stream: MemberStream): BodyPassing | undefined {
@@ -34,23 +34,18 @@ export class BodyPassing implements PassingUser {
     this.#size.adapt(count, rest === undefined);
     request.bytesSent += count - (rest?.length ?? 0);
     if (rest === undefined) return;
-    this.#count(rest.length);
+    this.#size.countWaiting(rest.length);
     request.stream.write(request, rest, 0, rest.length, undefined);
   }
 
   /** The client has consumed what was written. */
   onDrain(): void {
-    this.#count(0);
+    this.#size.countWaiting(0);
   }
 
   /** The rest of the body is read. */
   end(): void {
-    this.#count(0);
+    this.#size.countWaiting(0);
     this.stream.endPassing?.();
-  }
-
-  #count(bytes: number): void {
-    this.request.context.buffers.count(bytes - this.#counted);
-    this.#counted = bytes;
   }
 }

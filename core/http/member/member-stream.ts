@@ -62,6 +62,8 @@ export interface MemberStream {
   readonly headLength: number;
   /** Bytes of the request that wait for the member. */
   readonly unsent: number;
+  /** Where bytes of the request's body may go past the stream, see {@link countPassed}. Absent, or undefined: they are framed, or shared with others. */
+  readonly bodyPath?: Connection | undefined;
 
   /** See {@link MemberCodec.start}. */
   start(head: AttemptHead, body: readonly Buffer[], ends: boolean): void;
@@ -69,6 +71,8 @@ export interface MemberStream {
   write(piece: Buffer, release: (() => void) | undefined): void;
   /** See {@link MemberCodec.end}. */
   end(trailers: string): void;
+  /** So many bytes of the request's body were sent to {@link bodyPath}. */
+  countPassed?(count: number): void;
   /** The response is read no further for now, and on again. */
   pause(): void;
   resume(): void;

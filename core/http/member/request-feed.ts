@@ -7,10 +7,13 @@ import type { Request } from '../request/request.js';
 import type { BodyStore } from '../request/body-store.js';
 import type { StoredBody } from '../request/stored-body.js';
 import type { MemberStream } from './member-stream.js';
+import { RequestPassing } from './request-passing.js';
 import { type BodyOwner, StoredBodySender } from './stored-body-sender.js';
 
 /** Bytes that may wait for the member before the client has to wait. */
 const HIGH_WATER = 65_536;
+/** Bytes of a read of a client that has much to send. */
+const LARGE = 16_384;
 /** A stored body that is no longer goes with the head, where it is in memory. */
 const WITH_HEAD = 16_384;
 const NOTHING: readonly Buffer[] = [];
@@ -32,7 +35,7 @@ export interface FeedListener {
 
 /**
  * The request on its way to a member. With proxy_request_buffering its body was stored before: its length is known, and it can be sent again to
- * the next member. Without, it flows as it comes, and what is longer than client_body_buffer_size is sent once.
+ * the next member. Without, it flows as it comes, and what is longer than client_body_buffer_size is sent once, by the system alone where it can.
  */
 export class RequestFeed implements BodyReader, BodyOwner {
   /** Received part of a body that flows, as long as it may be sent again; or the body in place of the client's (proxy_set_body). */
@@ -40,6 +43,9 @@ export class RequestFeed implements BodyReader, BodyOwner {
   #stored: StoredBody | undefined = undefined;
   #sender: StoredBodySender | undefined = undefined;
   #stream: MemberStream | undefined = undefined;
+  /** The body goes to the member without being read. */
+  #passing: RequestPassing | undefined = undefined;
+  #wasTried = false;
   #stopped = false;
   /** The whole body has come from the client. */
   complete = true;
@@ -102,6 +108,7 @@ export class RequestFeed implements BodyReader, BodyOwner {
 
   /** The connection is lost or given up; another one may follow. */
   detach(): void {
+    this.#endPassing();
     this.#stream = undefined;
     this.#sender?.stop();
     this.#sender = undefined;
@@ -113,13 +120,16 @@ export class RequestFeed implements BodyReader, BodyOwner {
     if (this.replayable) this.#kept.push(chunk, borrowed);
     if (stream !== undefined) {
       stream.write(borrowed ? Buffer.from(chunk) : chunk, undefined);
-      if (this.#stream === stream) this.#goOn(stream);
+      if (this.#stream !== stream) return;
+      this.#goOn(stream);
+      if (chunk.length >= LARGE && !this.replayable && !this.#wasTried) this.#tryPassing(stream);
       // No member yet: the client waits until one takes what is here.
     } else if (this.#kept.length > this.#limit) this.request.pauseBody();
   }
 
   onBodyEnd(): void {
     this.complete = true;
+    this.#endPassing();
     if (this.#stream !== undefined) this.#finish(this.#stream);
   }
 
@@ -136,7 +146,13 @@ export class RequestFeed implements BodyReader, BodyOwner {
     this.exchange.requestFailed(500);
   }
 
+  /** Bytes of the body went to the member without a call of {@link onBody}. */
+  onPassed(stream: MemberStream): void {
+    if (this.#stream === stream) this.#goOn(stream);
+  }
+
   onUpstreamDrain(): void {
+    this.#passing?.onDrain();
     if (this.#stream !== undefined && !this.complete) this.#goOn(this.#stream);
   }
 
@@ -201,6 +217,18 @@ export class RequestFeed implements BodyReader, BodyOwner {
     if (stream.unsent > HIGH_WATER) this.request.pauseBody();
     else this.request.resumeBody();
     this.exchange.requestMoved(stream);
+  }
+
+  #tryPassing(stream: MemberStream): void {
+    const { request } = this;
+    if (this.#stream !== stream || request.context.buffers.isScarce) return;
+    this.#wasTried = true;
+    this.#passing = RequestPassing.begin(request, stream, this);
+  }
+
+  #endPassing(): void {
+    this.#passing?.end();
+    this.#passing = undefined;
   }
 
   #finish(stream: MemberStream): void {

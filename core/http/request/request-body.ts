@@ -32,6 +32,8 @@ export interface BodyReader {
 
 /** Bytes kept without a reader; then the client's socket is paused. */
 const HIGH_WATER = 65_536;
+/** Bytes at the end of a body that are always read: with them it is complete. */
+const LAST = 4096;
 
 /** The body of one request: it removes the framing and keeps received data until it is read. */
 export class RequestBody implements ChunkSink {
@@ -111,6 +113,19 @@ export class RequestBody implements ChunkSink {
     if (to > from) this.#pass(chunk, from, to, borrowed);
     if (this.#remaining === 0) this.#end();
     return to;
+  }
+
+  /** Bytes of a body of known length that are still to come, without its last ones, and that need not be read; 0: it is another one. */
+  get passable(): number {
+    if (this.#discarding || this.failure > 0 || this.contentLength > this.#limit) return 0;
+    return this.contentLength < 0 ? 0 : Math.max(this.#remaining - LAST, 0);
+  }
+
+  /** So many of them went to the reader past the body. */
+  skip(count: number): void {
+    this.#remaining -= count;
+    this.received += count;
+    this.taken += count;
   }
 
   /** The stream of a body without chunks is over. False: bytes are missing. */

@@ -6,8 +6,10 @@ import type { Connection, PassingUser } from '../../../net/transport/connection.
 import type { IdleConnection } from '../../../upstream/idle-entry.js';
 import type { MemberReader, MemberStream, MemberTarget } from '../member-stream.js';
 
-/** The codec of a module, or one of the core, which may let the system pass a body on. */
+/** The codec of a module, or one of the core, which may let the system pass bodies on. */
 export interface CoreCodec extends MemberCodec {
+  /** The body of the present request goes as it is, without anything around its pieces. */
+  readonly sendsPlainBody?: boolean;
   /** Bytes that are still to come of a body of known length, without its last ones; 0: it is another one. */
   readonly passable?: number;
   /** So many of them went past the codec. */
@@ -88,6 +90,9 @@ export class SerialStream implements MemberStream, MemberConnection, PeerUser, I
   get unsent(): number {
     return this.connection.socket.writableLength;
   }
+  get bodyPath(): Connection | undefined {
+    return this.#codec.sendsPlainBody === true ? this.connection.socket : undefined;
+  }
   /** It has left the protocol. */
   get isUpgraded(): boolean {
     return this.#upgradeLimit !== undefined;
@@ -158,6 +163,10 @@ export class SerialStream implements MemberStream, MemberConnection, PeerUser, I
     } catch (error) {
       this.#codecFailed(error);
     }
+  }
+
+  countPassed(count: number): void {
+    this.connection.bytesSent += count;
   }
 
   pause(): void {

@@ -68,6 +68,10 @@ export class Http1Codec implements CoreCodec, ChunkSink {
     else this.#readBody(bytes, 0);
   }
 
+  get sendsPlainBody(): boolean {
+    return !this.#sendsChunks;
+  }
+
   readEnd(): boolean {
     return this.#kind === BODY_UNTIL_CLOSE;
   }
