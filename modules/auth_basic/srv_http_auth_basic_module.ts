@@ -17,6 +17,7 @@ import type { InputFile } from '../../core/contract/resource.js';
 import { Log } from '../../core/contract/log.js';
 import { directive } from '../../core/contract/spec.js';
 import { systemErrorText } from '../../core/contract/system-error.js';
+import { SystemFiles } from '../../core/contract/system-files.js';
 import { VERIFIED_USER } from '../../core/contract/verified-user.js';
 import { challenge, parseCredentials, type Credentials } from './credentials.js';
 import { NamedUserFiles } from './named-files.js';
@@ -52,7 +53,7 @@ interface UserSource {
 /** Access with user name and password (ngx_http_auth_basic_module). */
 @httpModule({
   name: 'srv_http_auth_basic_module',
-  api: 1,
+  api: '1.2',
   directives,
   after: 'srv_http_access_module',
   before: 'srv_http_auth_request_module',
@@ -60,9 +61,14 @@ interface UserSource {
 })
 export class AuthBasic implements BasicAuthentication {
   #passwords: Passwords | undefined;
-  readonly #named = new NamedUserFiles();
+  readonly #named: NamedUserFiles;
 
-  constructor(private readonly log: Log) {}
+  constructor(
+    private readonly log: Log,
+    files: SystemFiles,
+  ) {
+    this.#named = new NamedUserFiles(files);
+  }
 
   async stop(): Promise<void> {
     await this.#passwords?.stop();
@@ -122,17 +128,31 @@ export class AuthBasic implements BasicAuthentication {
     return typeof isRight === 'boolean' ? result(isRight) : isRight.then(result);
   }
 
-  async #checkIn(path: string, credentials: Credentials, realm: string, request: HttpRequest): Promise<Result> {
+  #checkIn(path: string, credentials: Credentials, realm: string, request: HttpRequest): Result | Promise<Result> {
+    try {
+      const users = this.#named.find(path);
+      if (users !== undefined) return this.#check(users, path, credentials, realm, request);
+    } catch (error) {
+      return this.#unreadable(path, error, request);
+    }
+    return this.#readAndCheck(path, credentials, realm, request);
+  }
+
+  async #readAndCheck(path: string, credentials: Credentials, realm: string, request: HttpRequest): Promise<Result> {
     const report = ({ line, message }: BadLine): void => this.log.write('error', `${message} in ${path}:${line}`, request);
     let users: Users;
     try {
       users = await this.#named.read(path, report);
     } catch (error) {
-      const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-      this.log.write(isMissing ? 'error' : 'crit', `open() "${path}" failed (${systemErrorText(error)})`, request);
-      return isMissing ? 403 : 500;
+      return this.#unreadable(path, error, request);
     }
     return this.#check(users, path, credentials, realm, request);
+  }
+
+  #unreadable(path: string, error: unknown, request: HttpRequest): Result {
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    this.log.write(isMissing ? 'error' : 'crit', `open() "${path}" failed (${systemErrorText(error)})`, request);
+    return isMissing ? 403 : 500;
   }
 }
 

@@ -1,10 +1,10 @@
-import { statSync, type Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { HttpRequest, Template } from '../../core/contract/http.js';
 import { compilePattern } from '../../core/toolkit/pattern.js';
 import type { Log } from '../../core/contract/log.js';
 import { ArgError, type ArgContext } from '../../core/contract/spec.js';
 import { systemErrorText } from '../../core/contract/system-error.js';
+import type { FileStatus, SystemFiles } from '../../core/contract/system-files.js';
 
 /** True if the condition of an `if` is true for a request. */
 type Test = (request: HttpRequest, log: Log | undefined) => boolean;
@@ -12,11 +12,19 @@ type Test = (request: HttpRequest, log: Log | undefined) => boolean;
 /** The condition of an `if`. */
 export interface Condition {
   readonly test: Test;
-  /** Of a file: the same without stopping the other requests of the thread while a file system is slow. */
-  readonly testLater?: (request: HttpRequest) => Promise<boolean>;
+  /** It is about a file. */
+  readonly file?: FileCondition;
 }
 
-const FILE_TESTS: Readonly<Record<string, (stats: Stats) => boolean>> = {
+/** Ways to test for a file. */
+interface FileCondition {
+  /** Undefined: a disk has to be asked. */
+  readonly testCached: (request: HttpRequest) => boolean | undefined;
+  /** In another thread. */
+  readonly testLater: (request: HttpRequest) => Promise<boolean>;
+}
+
+const FILE_TESTS: Readonly<Record<string, (stats: FileStatus) => boolean>> = {
   '-f': (stats) => stats.isFile(),
   '-d': (stats) => stats.isDirectory(),
   '-e': () => true,
@@ -29,11 +37,11 @@ const FILE_TESTS: Readonly<Record<string, (stats: Stats) => boolean>> = {
  * @param errors what stat() failures are written to
  * @throws ArgError in nginx's words
  */
-export function compileCondition(written: readonly string[], context: ArgContext, errors: Log): Condition {
+export function compileCondition(written: readonly string[], context: ArgContext, errors: Log, files: SystemFiles): Condition {
   const words = withoutParentheses(written);
   const [first = '', operator, value] = words;
   const test = first.replace(/^!/, '');
-  if (Object.hasOwn(FILE_TESTS, test)) return fileCondition(test, first.startsWith('!'), words.slice(1), context, errors);
+  if (Object.hasOwn(FILE_TESTS, test)) return fileCondition(test, first.startsWith('!'), words.slice(1), context, errors, files);
   if (!/^\$./.test(first) || words.length === 2 || words.length > 3) throw invalid(first);
   const [variable] = context.parts(first);
   if (typeof variable !== 'function' || context.parts(first).length !== 1) throw invalid(first);
@@ -85,28 +93,41 @@ function matches(read: (request: HttpRequest) => string, source: string, caseles
   };
 }
 
-function fileCondition(test: string, negated: boolean, [path, ...more]: readonly string[], context: ArgContext, errors: Log): Condition {
+function fileCondition(
+  test: string,
+  negated: boolean,
+  [path, ...more]: readonly string[],
+  context: ArgContext,
+  errors: Log,
+  files: SystemFiles,
+): Condition {
   if (path === undefined || more.length > 0) throw invalid(test);
   const file = context.template(path);
   // Paths are strings of bytes; relative ones are under the prefix.
   const pathFor = (request: HttpRequest): string => context.path(Buffer.from(file.of(request), 'latin1').toString());
-  const isMet = (stats: Stats | undefined): boolean => (stats !== undefined && FILE_TESTS[test]?.(stats) === true) !== negated;
-  const failed = (error: unknown, path: string, request: HttpRequest): undefined => {
+  const isMet = (stats: FileStatus | false): boolean => (stats !== false && FILE_TESTS[test]?.(stats) === true) !== negated;
+  const failed = (error: unknown, path: string, request: HttpRequest): false => {
     if (!NOT_FOUND.has((error as NodeJS.ErrnoException).code ?? ''))
       errors.write('crit', `stat() "${path}" failed (${systemErrorText(error)})`, request);
+    return false;
+  };
+  const testNow = (request: HttpRequest, waits: boolean): boolean | undefined => {
+    const path = pathFor(request);
+    try {
+      const stats = files.find(Buffer.from(path).latin1Slice(), waits);
+      return stats === undefined ? undefined : isMet(stats);
+    } catch (error) {
+      return isMet(failed(error, path, request));
+    }
   };
   return {
-    test: (request) => {
-      const path = pathFor(request);
-      try {
-        return isMet(statSync(path, { throwIfNoEntry: false }));
-      } catch (error) {
-        return isMet(failed(error, path, request));
-      }
-    },
-    testLater: (request) => {
-      const path = pathFor(request);
-      return stat(path).then(isMet, (error: unknown) => isMet(failed(error, path, request)));
+    test: (request) => testNow(request, true) === true,
+    file: {
+      testCached: (request) => testNow(request, false),
+      testLater: (request) => {
+        const path = pathFor(request);
+        return stat(path).then(isMet, (error: unknown) => isMet(failed(error, path, request)));
+      },
     },
   };
 }

@@ -15,6 +15,7 @@ import { httpModule } from '../../core/contract/manifest.js';
 import { compilePattern, namedGroups } from '../../core/toolkit/pattern.js';
 import { Log } from '../../core/contract/log.js';
 import { ArgError, directive, type ArgType } from '../../core/contract/spec.js';
+import { SystemFiles } from '../../core/contract/system-files.js';
 import type { Directive } from '../../core/contract/tree.js';
 import { compileCondition, type Condition } from './condition.js';
 import { isUrlWithText, returnHandler, statusOrUrl } from './return.js';
@@ -92,12 +93,15 @@ interface Script {
 }
 
 /** Changes paths and variables, redirects, and responds without a backend, in the order the directives are written (ngx_http_rewrite_module). */
-@httpModule({ name: 'srv_http_rewrite_module', api: 1, directives })
+@httpModule({ name: 'srv_http_rewrite_module', api: '1.2', directives })
 export class Rewrite {
   /** Blocks with `uninitialized_variable_warn off`. */
   readonly #quiet = new WeakSet<Directive>();
 
-  constructor(private readonly log: Log) {}
+  constructor(
+    private readonly log: Log,
+    private readonly files: SystemFiles,
+  ) {}
 
   compileServer(scope: RewriteScope): HttpHandlers | undefined {
     const script = this.#script(scope);
@@ -179,7 +183,7 @@ export class Rewrite {
     const condition = this.#condition(scope, line);
     const explained = this.#steps(scope.inner(line));
     const steps = explained.map(({ run }) => run);
-    const { test, testLater } = condition;
+    const { test, file } = condition;
     const enter = (request: HttpRequest): void => {
       if (scope.kind !== 'server') request.enterBlock(line);
     };
@@ -189,7 +193,7 @@ export class Rewrite {
       return runSteps(steps, request);
     };
     return {
-      run: testLater !== undefined && usesThreads(scope) ? waitFor(testLater, runIf) : (request) => runIf(test(request, log), request),
+      run: file === undefined ? (request) => runIf(test(request, log), request) : waitFor(file, usesThreads(scope), runIf),
       explain: (request, notes) => {
         const isMet = test(request, log);
         if (isMet) enter(request);
@@ -201,7 +205,7 @@ export class Rewrite {
   #condition(scope: RewriteScope, line: Directive): Condition {
     const words = line.args.map((word) => word.text);
     try {
-      return compileCondition(words, scope.args, this.log);
+      return compileCondition(words, scope.args, this.log, this.files);
     } catch (error) {
       if (error instanceof ArgError) return scope.fail(error.message, line, error.hint);
       throw error;
@@ -209,7 +213,7 @@ export class Rewrite {
   }
 }
 
-/** Where files are looked at by other threads, which costs a request more than a look at a file in the system's cache. */
+/** Where files are always looked at by other threads, which costs a request more than a look at a file in the system's cache. */
 function usesThreads(scope: RewriteScope): boolean {
   const mode = scope.lines('aio').at(-1)?.args[0]?.text ?? 'off';
   return mode !== 'off';
@@ -217,13 +221,18 @@ function usesThreads(scope: RewriteScope): boolean {
 
 /** A step after a file was looked at. DONE for a request that is gone meanwhile, or over its time limit: nothing is to happen to it any more. */
 function waitFor(
-  testLater: NonNullable<Condition['testLater']>,
+  { testCached, testLater }: NonNullable<Condition['file']>,
+  usesThreads: boolean,
   then: (isMet: boolean, request: HttpRequest) => Outcome | Promise<Outcome>,
 ): WaitingStep {
-  return async (request) => {
+  const waiting = async (request: HttpRequest): Promise<Outcome> => {
     const { signal } = request;
     const isMet = await testLater(request);
     return signal.aborted ? DONE : then(isMet, request);
+  };
+  return (request) => {
+    const isMet = usesThreads ? undefined : testCached(request);
+    return isMet === undefined ? waiting(request) : then(isMet, request);
   };
 }
 

@@ -18,20 +18,28 @@ export class CompressedFiles {
     private readonly isForAll: boolean,
   ) {}
 
-  /** Undefined: there is none, or the client does not get it. */
-  open(path: string, request: HttpRequest, access: FileAccess, log: Log): OpenedFile | undefined {
-    if (request.method === 'POST') return undefined;
-    const compressed = `${path}.gz`;
+  /** Name of the file in place of another one. */
+  nameFor(path: string): string {
+    return `${path}.gz`;
+  }
+
+  /**
+   * False: there is none, or the client does not get it. Undefined: a disk has to be asked for it.
+   * @param path see {@link nameFor}
+   */
+  open(path: string, request: HttpRequest, access: FileAccess, log: Log, waits: boolean): OpenedFile | false | undefined {
+    if (request.method === 'POST') return false;
     try {
-      const stats = access.find(compressed, request);
+      const stats = access.find(path, request, waits);
+      if (stats === undefined) return undefined;
       // In this order: Vary is sent wherever there is such a file.
-      if (stats === undefined || !(this.isForAll || this.clients.negotiate(request)) || !stats.isFile()) return undefined;
-      const file = access.open(compressed, request);
-      if (file.stats.isFile()) return file;
+      if (stats === false || !(this.isForAll || this.clients.negotiate(request)) || !stats.isFile()) return false;
+      const file = access.open(path, request, waits);
+      if (file === undefined || file.stats.isFile()) return file;
       file.release();
     } catch (error) {
-      fileStatus(error, 'open()', compressed, request, log, false);
+      fileStatus(error, 'open()', path, request, log, false);
     }
-    return undefined;
+    return false;
   }
 }

@@ -17,7 +17,7 @@ export function explainTryFiles(run: Handler, scope: Scope): ExplainHandler {
   return (request, notes) => {
     const said = `try_files ${words.join(' ')}`;
     const place = rootText(scope);
-    // Nothing of it waits.
+    // It waits in this thread.
     const { uri } = request;
     const result = run(request) as Result;
     if (result === DECLINED) notes.say(`${said}: there is a file for "${request.uri}" in ${place}`, { found: true, uri: request.uri });

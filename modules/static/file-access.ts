@@ -1,8 +1,7 @@
 import { constants as system } from 'node:os';
-import { closeSync, constants, fstatSync, openSync } from 'node:fs';
+import { closeSync, constants, fstatSync } from 'node:fs';
 import type { HttpRequest } from '../../core/contract/http.js';
 import type { FileStatus, SystemFiles } from '../../core/contract/system-files.js';
-import { bytesOf } from './file-errors.js';
 import type { CacheRules, OpenFileCache } from './open-file-cache.js';
 import { OpenedFile } from './opened-file.js';
 import { openWithoutLinks, STATUS_ONLY, uncheckedPart, type SymlinkRule } from './symlinks.js';
@@ -21,8 +20,8 @@ const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**
  * How the files of one scope are opened and looked at: through its cache, and by its rules for symbolic links. The calls are synchronous, as
- * in nginx: a look at what the system has in memory costs far less than a way to another thread and back. Only what the system does not have in
- * memory is opened in another thread, where it can tell.
+ * in nginx: a look at what the system has in memory costs far less than a way to another thread and back. Where it has not, and can tell, the result
+ * is undefined; after {@link FileAccess.prepare} the call is made again with `waits`.
  */
 export class FileAccess {
   constructor(
@@ -30,41 +29,36 @@ export class FileAccess {
     private readonly cache: OpenFileCache | undefined,
     private readonly rules: CacheRules,
     private readonly symlinks: SymlinkRule | undefined,
+    /** Each call waits: for explanations. */
+    private readonly alwaysWaits = false,
   ) {}
 
   /** Opens a file. Another kind than a regular file is not open afterwards, and has its status alone. @throws an error of the system */
-  open(path: string, request: HttpRequest): OpenedFile {
+  open(path: string, request: HttpRequest, waits: boolean): OpenedFile | undefined {
     const { files, cache } = this;
     const place = this.#place(path, request);
-    return cache === undefined ? openPlace(files, place) : cache.open(files, place, request.startTime, this.rules);
-  }
-
-  /** As {@link open}. Undefined: it would wait for a disk; {@link openLater} does not. */
-  openAtOnce(path: string, request: HttpRequest): OpenedFile | undefined {
-    const { files } = this;
-    if (this.cache !== undefined || this.symlinks !== undefined) return this.open(path, request);
-    assertWithinRoot(path);
-    const descriptor = files.open(path);
-    return descriptor === undefined ? undefined : openedFile(files, path, descriptor);
-  }
-
-  /** @throws (rejects) an error of the system */
-  async openLater(path: string): Promise<OpenedFile> {
-    return openedFile(this.files, path, await this.files.openLater(path));
+    const mayWait = waits || this.alwaysWaits;
+    return cache === undefined ? openPlace(files, place, mayWait) : cache.open(files, place, request.startTime, this.rules, mayWait);
   }
 
   /** @throws an error of the system */
-  status(path: string, request: HttpRequest): FileStatus {
+  status(path: string, request: HttpRequest, waits: boolean): FileStatus | undefined {
     const { files, cache } = this;
     const place = this.#place(path, request);
-    return cache === undefined ? statusOf(files, place) : cache.status(files, place, request.startTime, this.rules);
+    const mayWait = waits || this.alwaysWaits;
+    return cache === undefined ? statusOf(files, place, mayWait) : cache.status(files, place, request.startTime, this.rules, mayWait);
   }
 
-  /** The status of what may not exist: undefined then. @throws other errors of the system */
-  find(path: string, request: HttpRequest): FileStatus | undefined {
+  /** As {@link status}. False: there is no such file. */
+  find(path: string, request: HttpRequest, waits: boolean): FileStatus | false | undefined {
     assertWithinRoot(path);
-    if (this.cache === undefined && this.symlinks === undefined) return this.files.find(path);
-    return this.status(path, request);
+    if (this.cache !== undefined || this.symlinks !== undefined) return this.status(path, request, waits);
+    return this.files.find(path, waits || this.alwaysWaits);
+  }
+
+  /** See {@link SystemFiles.prepare}. */
+  prepare(path: string): Promise<void> {
+    return this.files.prepare(path);
   }
 
   #place(path: string, request: HttpRequest): Place {
@@ -84,20 +78,31 @@ export interface Place {
 }
 
 /** @throws an error of the system */
-export function openPlace(files: SystemFiles, { path, unchecked, symlinks }: Place): OpenedFile {
-  const descriptor =
-    symlinks === undefined ? (files.open(path) ?? openSync(bytesOf(path), FLAGS)) : openWithoutLinks(path, unchecked, symlinks, FLAGS);
-  return openedFile(files, path, descriptor);
+export function openPlace(files: SystemFiles, { path, unchecked, symlinks }: Place, waits: boolean): OpenedFile | undefined {
+  if (symlinks !== undefined && !waits && isUnknown(files, path)) return undefined;
+  const descriptor = symlinks === undefined ? files.open(path, waits) : openWithoutLinks(path, unchecked, symlinks, FLAGS);
+  return descriptor === undefined ? undefined : openedFile(files, path, descriptor);
 }
 
 /** @throws an error of the system */
-export function statusOf(files: SystemFiles, { path, unchecked, symlinks }: Place): FileStatus {
-  if (symlinks === undefined) return files.status(path);
+export function statusOf(files: SystemFiles, { path, unchecked, symlinks }: Place, waits: boolean): FileStatus | undefined {
+  if (symlinks === undefined) return files.status(path, waits);
+  if (!waits && isUnknown(files, path)) return undefined;
   const descriptor = openWithoutLinks(path, unchecked, symlinks, STATUS_ONLY);
   try {
     return fstatSync(descriptor);
   } finally {
     closeSync(descriptor);
+  }
+}
+
+/** The system would have to ask a disk for the parts of a path, which are followed one by one. */
+function isUnknown(files: SystemFiles, path: string): boolean {
+  try {
+    return !files.alwaysWaits && files.find(path) === undefined;
+  } catch {
+    // The one that follows them finds out why.
+    return false;
   }
 }
 

@@ -22,30 +22,40 @@ export interface FileSettings {
 
 /** Sends a file, redirects to a folder with its slash, or gives the status of what is wrong with it. */
 export function sendFile(request: HttpRequest, path: string, settings: FileSettings, log: Log): Result | Promise<Result> {
-  const { access, compressed } = settings;
-  const gzipped = compressed?.open(path, request, access, log);
-  if (gzipped !== undefined) {
-    request.response.set('Content-Encoding', 'gzip');
-    return sendOpened(request, gzipped, true, settings, log);
-  }
-  let file: OpenedFile | undefined;
-  try {
-    file = access.openAtOnce(path, request);
-  } catch (error) {
-    return fileStatus(error, 'open()', path, request, log, settings.logsNotFound);
-  }
-  return file === undefined ? sendLater(request, path, settings, log) : sendOpened(request, file, false, settings, log);
+  const { compressed } = settings;
+  return compressed === undefined
+    ? sendPlain(request, path, settings, log, false)
+    : sendCompressed(request, path, compressed, settings, log, false);
 }
 
-/** A disk is waited for. */
-async function sendLater(request: HttpRequest, path: string, settings: FileSettings, log: Log): Promise<Result> {
-  let file: OpenedFile;
+function sendCompressed(
+  request: HttpRequest,
+  path: string,
+  compressed: CompressedFiles,
+  settings: FileSettings,
+  log: Log,
+  waits: boolean,
+): Result | Promise<Result> {
+  const { access } = settings;
+  const name = compressed.nameFor(path);
+  const file = compressed.open(name, request, access, log, waits);
+  if (file === false) return sendPlain(request, path, settings, log, false);
+  if (file === undefined) return access.prepare(name).then(() => sendCompressed(request, path, compressed, settings, log, true));
+  request.response.set('Content-Encoding', 'gzip');
+  return sendOpened(request, file, true, settings, log);
+}
+
+/** @param waits for a disk */
+function sendPlain(request: HttpRequest, path: string, settings: FileSettings, log: Log, waits: boolean): Result | Promise<Result> {
+  const { access } = settings;
+  let file: OpenedFile | undefined;
   try {
-    file = await settings.access.openLater(path);
+    file = access.open(path, request, waits);
   } catch (error) {
     return fileStatus(error, 'open()', path, request, log, settings.logsNotFound);
   }
-  return sendOpened(request, file, false, settings, log);
+  if (file !== undefined) return sendOpened(request, file, false, settings, log);
+  return access.prepare(path).then(() => sendPlain(request, path, settings, log, true));
 }
 
 /** @param isWhole parts of it are of no use to clients */

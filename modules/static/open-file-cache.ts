@@ -1,4 +1,3 @@
-import { readSync } from 'node:fs';
 import type { FileStatus, SystemFiles } from '../../core/contract/system-files.js';
 import { openPlace, statusOf, type Place } from './file-access.js';
 import { OpenedFile } from './opened-file.js';
@@ -51,18 +50,20 @@ export class OpenFileCache {
     for (const path of this.#entries.keys()) this.#remove(path);
   }
 
-  /** A file that is the caller's until its `release()`. @throws an error of the system */
-  open(files: SystemFiles, place: Place, now: number, rules: CacheRules): OpenedFile {
-    const entry = this.#entry(files, place, now, rules, true);
+  /** A file that is the caller's until its `release()`. Undefined without `waits`: a disk has to be asked. @throws an error of the system */
+  open(files: SystemFiles, place: Place, now: number, rules: CacheRules, waits: boolean): OpenedFile | undefined {
+    const entry = this.#entry(files, place, now, rules, true, waits);
+    if (entry === undefined) return undefined;
     if (entry.file === undefined) throw entry.error;
     return entry.file.hold(entry.uses >= rules.minUses);
   }
 
-  /** @throws an error of the system */
-  status(files: SystemFiles, place: Place, now: number, rules: CacheRules): FileStatus {
-    const { file, error } = this.#entry(files, place, now, rules, false);
-    if (file === undefined) throw error;
-    return file.stats;
+  /** As {@link open}. */
+  status(files: SystemFiles, place: Place, now: number, rules: CacheRules, waits: boolean): FileStatus | undefined {
+    const entry = this.#entry(files, place, now, rules, false, waits);
+    if (entry === undefined) return undefined;
+    if (entry.file === undefined) throw entry.error;
+    return entry.file.stats;
   }
 
   /** Memory for the whole of a file, if there is any left. */
@@ -76,40 +77,44 @@ export class OpenFileCache {
     this.#content -= bytes;
   }
 
-  #entry(files: SystemFiles, place: Place, now: number, rules: CacheRules, opens: boolean): Entry {
+  #entry(files: SystemFiles, place: Place, now: number, rules: CacheRules, opens: boolean, waits: boolean): Entry | undefined {
     const key = keyOf(place);
     const known = this.#entries.get(key);
     const entry = known ?? { file: undefined, error: undefined, uses: 0, usedAt: now, checkedAt: 0 };
+    const isValid = now - entry.checkedAt < rules.validMs && (entry.file !== undefined || rules.errors);
+    const mustCheck = !isValid || (opens && entry.file?.needsOpening === true);
+    if (mustCheck && !this.#check(files, entry, place, opens, waits)) return undefined;
     if (known !== undefined) this.#entries.delete(key);
     this.#entries.set(key, entry);
     if (now - entry.usedAt > this.inactiveMs) entry.uses = 0;
     entry.uses++;
     entry.usedAt = now;
-    const isValid = now - entry.checkedAt < rules.validMs && (entry.file !== undefined || rules.errors);
-    if (!isValid || (opens && entry.file?.needsOpening === true)) this.#check(files, entry, place, opens);
     if (!isValid) entry.checkedAt = now;
     this.#expire(now);
     return entry;
   }
 
-  /** Looks at the file itself. One that is the same stays open. */
-  #check(files: SystemFiles, entry: Entry, place: Place, opens: boolean): void {
+  /** Looks at the file itself. One that is the same stays open. @returns false: a disk has to be asked */
+  #check(files: SystemFiles, entry: Entry, place: Place, opens: boolean, waits: boolean): boolean {
     const { file } = entry;
     try {
       if (!opens || file?.isOpen === true) {
-        const stats = statusOf(files, place);
-        if (file !== undefined && isSame(file.stats, stats)) return;
+        const stats = statusOf(files, place, waits);
+        if (stats === undefined) return false;
+        if (file !== undefined && isSame(file.stats, stats)) return true;
         if (!opens) {
           this.#replace(entry, new CachedFile(files, place.path, stats, -1, this));
-          return;
+          return true;
         }
       }
-      const opened = openPlace(files, place);
+      const opened = openPlace(files, place, waits);
+      if (opened === undefined) return false;
       this.#replace(entry, new CachedFile(files, place.path, opened.stats, opened.descriptor, this));
     } catch (error) {
       this.#replace(entry, undefined);
       entry.error = error;
     }
+    return true;
   }
 
   #replace(entry: Entry, file: CachedFile | undefined): void {
@@ -187,7 +192,7 @@ class CachedFile extends OpenedFile {
     if (!(Date.now() - ctimeMs > SETTLED) || !this.cache.reserve(size)) return;
     const content = Buffer.allocUnsafeSlow(size);
     try {
-      if (readSync(this.descriptor, content, 0, size, 0) === size && isSame(this.stats, this.system.statusOf(this.descriptor))) {
+      if (this.system.read(this.descriptor, content, 0) === size && isSame(this.stats, this.system.statusOf(this.descriptor))) {
         this.#content = content;
         return;
       }

@@ -16,7 +16,7 @@ import { sendFile, type FileSettings } from './file-response.js';
 import { folderDirectives } from './folder-directives.js';
 import { redirectToRandom, sendListing, type AutoindexSettings } from './folder-response.js';
 import { HttpDates } from './http-dates.js';
-import { findIndex } from './index-file.js';
+import { IndexSearch } from './index-file.js';
 import { OpenFileCache, type CacheRules } from './open-file-cache.js';
 import { DESCRIPTORS } from './symlinks.js';
 import { explainTryFiles, rootText } from './explain.js';
@@ -215,7 +215,8 @@ export class Static {
   /** For explanations: what is looked at is not kept. */
   #uncached(scope: StaticScope): FileAccess {
     const { mode, from } = scope.conf.disable_symlinks;
-    return new FileAccess(this.files, undefined, rulesOf(scope), mode === 'off' ? undefined : { ifOwner: mode === 'if_not_owner', from });
+    const symlinks = mode === 'off' ? undefined : { ifOwner: mode === 'if_not_owner', from };
+    return new FileAccess(this.files, undefined, rulesOf(scope), symlinks, true);
   }
 
   #access(scope: StaticScope): FileAccess {
@@ -261,8 +262,13 @@ export class Static {
   }
 
   #respondWithIndex(request: HttpRequest, path: string, folders: FolderSettings, settings: FileSettings): Result | Promise<Result> {
-    const found = findIndex(request, path, folders.index, settings.access, this.log, settings.logsNotFound);
-    if (found !== undefined) return found;
+    const { access, logsNotFound } = settings;
+    const found = new IndexSearch(request, path, folders.index, access, this.log, logsNotFound).run();
+    if (found instanceof Promise) return found.then((result) => result ?? this.#respondWithoutIndex(request, path, folders));
+    return found ?? this.#respondWithoutIndex(request, path, folders);
+  }
+
+  #respondWithoutIndex(request: HttpRequest, path: string, folders: FolderSettings): Result | Promise<Result> {
     if (folders.listing !== undefined && request.method !== 'POST') return sendListing(request, path, folders.listing, this.log);
     this.log.write('error', `directory index of "${shown(path)}" is forbidden`, request);
     return 403;

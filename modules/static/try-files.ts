@@ -7,20 +7,31 @@ import type { Roots } from './roots.js';
 /** Effect of `try_files`: the first file that exists is the path of the request from then on, else the last word says what to do. */
 export function tryFiles(words: readonly Template[], scope: Scope, roots: Roots, access: FileAccess, log: Log): Handler {
   const texts = scope.lines('try_files')[0]?.args.map(({ text }) => text);
-  const files = words.slice(0, -1).map((file, at) => ({ file, isFolder: texts?.[at]?.endsWith('/') === true }));
+  const files: readonly TriedFile[] = words.slice(0, -1).map((file, at) => ({ file, isFolder: texts?.[at]?.endsWith('/') === true }));
   const last = lastOf(words.at(-1), scope);
   const root = roots.of(scope);
-  return (request) => {
-    for (const { file, isFolder } of files) {
+  /** @param from the first word to try @param waits for a disk that has that one */
+  const search = (request: HttpRequest, from: number, waits: boolean): Result | Promise<Result> => {
+    for (let at = from; at < files.length; at++) {
+      const { file, isFolder } = files[at] as TriedFile;
       const tried = roots.tried(root, request, file);
       // The slash says what is looked for, and is not a part of the name (nginx).
       const name = isFolder ? tried.slice(0, -1) : tried;
-      if (!exists(request, roots.folder(root, request) + name, isFolder, access, log)) continue;
+      const path = roots.folder(root, request) + name;
+      const isThere = exists(request, path, isFolder, access, log, waits && at === from);
+      if (isThere === undefined) return access.prepare(path).then(() => search(request, at, true));
+      if (!isThere) continue;
       roots.enter(root, request, name, isFolder);
       return DECLINED;
     }
     return last(request);
   };
+  return (request) => search(request, 0, false);
+}
+
+interface TriedFile {
+  readonly file: Template;
+  readonly isFolder: boolean;
 }
 
 function lastOf(template: Template | undefined, scope: Scope): (request: HttpRequest) => Result {
@@ -37,9 +48,11 @@ function lastOf(template: Template | undefined, scope: Scope): (request: HttpReq
   };
 }
 
-function exists(request: HttpRequest, path: string, isFolder: boolean, access: FileAccess, log: Log): boolean {
+/** Undefined without `waits`: a disk has to be asked. */
+function exists(request: HttpRequest, path: string, isFolder: boolean, access: FileAccess, log: Log, waits: boolean): boolean | undefined {
   try {
-    return access.find(path, request)?.isDirectory() === isFolder;
+    const status = access.find(path, request, waits);
+    return status && status.isDirectory() === isFolder;
   } catch (error) {
     if (!isNotFound(error)) fileStatus(error, 'stat()', path, request, log, false);
     return false;

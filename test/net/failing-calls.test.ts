@@ -252,7 +252,7 @@ ofLinux('wrappers with closed descriptors, no bytes and wrong numbers: errors, a
     t.is(calls.sendJoined(descriptor, 0), -BrokenDescriptor);
     t.is(calls.accept(descriptor), -BrokenDescriptor);
     t.is(calls.sendFile(descriptor, descriptor, 0, 10), -BrokenDescriptor);
-    t.is(calls.readCached(descriptor, Buffer.alloc(8), 0), -BrokenDescriptor);
+    t.is(calls.files.readCached(descriptor, Buffer.alloc(8), 0), -BrokenDescriptor);
     t.is(calls.listen(descriptor, 5), -BrokenDescriptor);
     t.is(calls.connectResult(descriptor), -BrokenDescriptor);
     t.is(calls.datagrams.receive(descriptor), -BrokenDescriptor);

@@ -1,9 +1,11 @@
-import { closeSync, constants, fstatSync, open, openSync, statSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync, stat, statSync } from 'node:fs';
 import type { FileStatus, SystemFiles } from '../../contract/system-files.js';
 import { callError } from './epoll/calls.js';
 import { Errno } from './epoll/errno.js';
 import type { FileCalls } from './epoll/file-calls.js';
 import type { OpenDescriptors } from './open-descriptors.js';
+import type { Clock } from '../clock.js';
+import { RecentPaths } from './recent-paths.js';
 import type { Transport } from './transport.js';
 
 /** Nothing but opening waits for the other end of a pipe. */
@@ -13,33 +15,35 @@ const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
 export class TransportFiles implements SystemFiles {
   /** Closes what is in {@link opened}. */
   #calls: FileCalls | undefined = undefined;
+  /** To look such a path up takes one call: that it would not wait takes two more to find out. */
+  readonly #recent: RecentPaths;
 
   constructor(
     private readonly transports: { readonly current: Transport },
     /** Descriptors that Node.js has not opened: it would warn of closing them. */
     private readonly opened: OpenDescriptors,
-  ) {}
+    clock: Pick<Clock, 'now'>,
+  ) {
+    this.#recent = new RecentPaths(clock);
+  }
 
-  open(path: string): number | undefined {
+  get alwaysWaits(): boolean {
+    return this.transports.current.files === undefined;
+  }
+
+  open(path: string, waits: true): number;
+  open(path: string, waits?: boolean): number | undefined;
+  open(path: string, waits = false): number | undefined {
     const { files } = this.transports.current;
     if (files === undefined) return openSync(bytesOf(path), FLAGS);
-    const descriptor = files.open(path);
+    const descriptor = files.open(path, waits);
     if (descriptor >= 0) {
       this.#calls = files;
       this.opened.add(descriptor);
       return descriptor;
     }
-    if (descriptor === -Errno.Again || descriptor === -Errno.Interrupted) return undefined;
+    if (descriptor === -Errno.Again && !waits) return undefined;
     throw callError(descriptor, 'open');
-  }
-
-  openLater(path: string): Promise<number> {
-    return new Promise((resolve, reject) => {
-      open(bytesOf(path), FLAGS, (error, descriptor) => {
-        if (error === null) resolve(descriptor);
-        else reject(error);
-      });
-    });
   }
 
   statusOf(descriptor: number): FileStatus {
@@ -48,19 +52,49 @@ export class TransportFiles implements SystemFiles {
     return status ?? fstatSync(descriptor);
   }
 
-  status(path: string): FileStatus {
-    const status = this.transports.current.files?.status(path);
-    if (typeof status === 'number') throw callError(status, 'stat');
-    return status ?? statSync(bytesOf(path));
+  status(path: string, waits: true): FileStatus;
+  status(path: string, waits?: boolean): FileStatus | undefined;
+  status(path: string, waits = false): FileStatus | undefined {
+    const { files } = this.transports.current;
+    const status = files && this.#look(files, path, waits);
+    if (typeof status !== 'number') return status ?? statSync(bytesOf(path));
+    if (status === -Errno.Again) return undefined;
+    throw callError(status, 'stat');
   }
 
-  find(path: string): FileStatus | undefined {
+  find(path: string, waits: true): FileStatus | false;
+  find(path: string, waits?: boolean): FileStatus | false | undefined;
+  find(path: string, waits = false): FileStatus | false | undefined {
     const { files } = this.transports.current;
-    if (files === undefined) return statSync(bytesOf(path), { throwIfNoEntry: false });
-    const status = files.status(path);
+    if (files === undefined) return statSync(bytesOf(path), { throwIfNoEntry: false }) ?? false;
+    const status = this.#look(files, path, waits);
     if (typeof status !== 'number') return status;
-    if (status === -Errno.NoEntry || status === -Errno.NoFolder) return undefined;
+    if (status === -Errno.Again) return undefined;
+    if (status === -Errno.NoEntry || status === -Errno.NoFolder) return false;
     throw callError(status, 'stat');
+  }
+
+  #look(files: FileCalls, path: string, waits: boolean): FileStatus | number {
+    const isKnown = waits || this.#recent.has(path);
+    const status = files.status(path, isKnown);
+    if (!isKnown && typeof status !== 'number') this.#recent.add(path);
+    return status;
+  }
+
+  prepare(path: string): Promise<void> {
+    return new Promise((resolve) => {
+      // An error is found again.
+      stat(bytesOf(path), () => resolve());
+    });
+  }
+
+  read(descriptor: number, into: Buffer, from: number): number | undefined {
+    const { files } = this.transports.current;
+    if (files === undefined) return readSync(descriptor, into, 0, into.length, from);
+    const count = files.readCached(descriptor, into, from);
+    if (count === -Errno.Again) return undefined;
+    // Some files cannot be read in this way; and an error has its words.
+    return count < 0 ? readSync(descriptor, into, 0, into.length, from) : count;
   }
 
   close(descriptor: number): void {

@@ -25,7 +25,7 @@ export class Transports implements EventMethod {
     private readonly clock: Clock,
   ) {
     this.current = this.#node;
-    this.files = new TransportFiles(this, open);
+    this.files = new TransportFiles(this, open, clock);
   }
 
   get method(): string {

@@ -34,7 +34,6 @@ const DEFINITIONS = {
   listen: TWO,
   mmap: { arguments: ['pointer', 'pointer', 'pointer', 'pointer', 'pointer', 'pointer'], return: 'pointer' },
   pipe2: TWO,
-  preadv2: FIVE,
   read: THREE,
   send: FOUR,
   sendfile: FOUR,
@@ -95,11 +94,6 @@ const READ_AND_WRITE = 3n;
 const PRIVATE_AND_ANONYMOUS = 0x22n;
 const NO_FILE = 0xffffffffffffffffn;
 const NO_MEMORY = 0xffffffffffffffffn;
-/** RWF_NOWAIT. */
-const NO_WAITING = 8n;
-/** `struct iovec` of 64 bits: its length, and its size. */
-const VECTOR_LENGTH = 8;
-const VECTOR_SIZE = 16;
 
 /** Calls that move the bytes of a connection, with the results of {@link SystemCalls}. */
 export interface ByteCalls {
@@ -125,8 +119,6 @@ export class SystemCalls implements ByteCalls {
   readonly #addressAt: bigint;
   readonly #word: Buffer = Buffer.alloc(8);
   readonly #wordAt: bigint;
-  readonly #vector: Buffer = Buffer.alloc(VECTOR_SIZE);
-  readonly #vectorAt: bigint;
   readonly #registers = new Registers();
   #datagrams: DatagramCalls | undefined = undefined;
   #files: FileCalls | undefined = undefined;
@@ -140,7 +132,6 @@ export class SystemCalls implements ByteCalls {
     this.#joinedAt = ffi.getRawPointer(this.joined);
     this.#addressAt = ffi.getRawPointer(this.#address);
     this.#wordAt = ffi.getRawPointer(this.#word);
-    this.#vectorAt = ffi.getRawPointer(this.#vector);
   }
 
   /** Calls for datagrams, whose memory is made when it is first needed. */
@@ -200,23 +191,6 @@ export class SystemCalls implements ByteCalls {
       this.#register(Math.min(count, MOST_OF_FILE)),
     );
     return sent < 0 ? this.#failure() : sent;
-  }
-
-  /** Reads what the system has in memory of a file: {@link Errno.Again} if it would have to wait for a disk. @returns 0: the file has no more */
-  readCached(file: number, into: Uint8Array, from: number): number {
-    return this.#readCached(file, this.ffi.getRawPointer(into), into.length, from);
-  }
-
-  /** Reads one byte in the same way, and drops it. */
-  probeCached(file: number, at: number): number {
-    return this.#readCached(file, this.#joinedAt, 1, at);
-  }
-
-  #readCached(file: number, intoAt: bigint, length: number, from: number): number {
-    this.#vector.writeBigUInt64LE(intoAt, 0);
-    this.#vector.writeUInt32LE(length, VECTOR_LENGTH);
-    const count = this.#c.preadv2(this.#register(file), this.#vectorAt, 1n, BigInt(from), NO_WAITING);
-    return count < 0 ? this.#failure() : count;
   }
 
   /** Of a socket that was opened elsewhere: its calls do not wait. */

@@ -89,13 +89,13 @@ export class EpollTransport implements Transport {
   }
 
   readCached(file: number, into: Buffer, from: number): number | undefined {
-    const count = this.loop.calls.readCached(file, into, from);
+    const count = this.loop.calls.files.readCached(file, into, from);
     return count === -Errno.Again ? undefined : Math.max(count, 0);
   }
 
   isCached(file: number, from: number, count: number): boolean {
-    const { calls } = this.loop;
-    return calls.probeCached(file, from) === 1 && calls.probeCached(file, from + count - 1) === 1;
+    const { files } = this.loop.calls;
+    return files.probeCached(file, from) === 1 && files.probeCached(file, from + count - 1) === 1;
   }
 
   datagrams(address: string, receiver: DatagramReceiver, options?: DatagramOptions): Datagrams {

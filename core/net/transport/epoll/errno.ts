@@ -6,6 +6,8 @@ export const enum Errno {
   Again = 11,
   NoFolder = 20,
   InvalidArgument = 22,
+  TableFull = 23,
+  TooManyOpen = 24,
   BrokenPipe = 32,
   NameTooLong = 36,
   Protocol = 71,
