@@ -146,10 +146,12 @@ export interface BodySource {
   /** The body is still being made: what there is of the response is sent before a read that waits. */
   readonly grows?: boolean;
   /**
-   * Descriptor of the open file that the body is, from its first byte on: the engine reads, or sends (`sendfile`), what the system has in memory,
+   * Descriptor of an open file that has the body: the engine reads, or sends (`sendfile`), what the system has in memory,
    * and the rest in other threads. Below 0, or absent: `read` is called for everything. It is also called where that failed, to report why.
    */
   readonly descriptor?: number;
+  /** Where in that file the body begins, in bytes; absent: it is the file. Since api `'1.2'`. */
+  readonly descriptorStart?: number;
   /**
    * Reads bytes from `offset` on into `into`, which has room for the requested bytes. Returns the number of bytes, a promise only where it
    * really waits; 0 if there are no more although {@link length} says so: the response is cut off. Exceptions are logged, and cut it off

@@ -55,7 +55,11 @@ export class CacheDisk {
 
   /** False: other threads read. */
   get mayRead(): boolean {
-    if (this.#waits.isSpent) return false;
+    return !this.#waits.isSpent && this.isLocal;
+  }
+
+  /** The file system is one of this machine, which has itself been heard of lately. */
+  get isLocal(): boolean {
     const now = performance.now();
     if (now >= this.#believedUntil) {
       this.#believedUntil = now + BELIEVED;

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { HttpRequest } from '../../core/contract/http.js';
 import type { Log } from '../../core/contract/log.js';
+import type { SystemFiles } from '../../core/contract/system-files.js';
 import { systemErrorText } from '../../core/contract/system-error.js';
 import type { Holds, Zones } from '../../core/contract/zones.js';
 import { ARRIVAL_RECORDS, Arrivals, type SeenArrival } from './arrivals.js';
@@ -35,7 +36,10 @@ export interface Moment {
 /** Milliseconds. A response from a later future is none that can be called fresh. */
 const CLOCK_STEP = 60_000;
 
-/** Milliseconds since its last use in which a file is still in memory, as good as certainly: it is read without a switch of threads. */
+/**
+ * Milliseconds since its last use in which a file is still in memory, as good as certainly: it is read without a switch of threads where the system
+ * does not say what is in memory.
+ */
 const RECENT = 60_000;
 
 /** One cache: its files, and the index of them in shared memory. The same cache in every worker. */
@@ -49,6 +53,8 @@ export class CacheZone {
   readonly #writer: EntryWriter;
   readonly digests = new RecentDigests();
   readonly #heads = new HeadMemory();
+  /** Paths of its files have no characters of several bytes. */
+  readonly #hasPlainPath: boolean;
 
   constructor(
     readonly path: CachePath,
@@ -58,8 +64,10 @@ export class CacheZone {
     private readonly log: Log,
     readonly purges: ZonePurges,
     readonly figures: CacheFigures,
+    private readonly files: SystemFiles,
   ) {
     const zone = path.keys_zone;
+    this.#hasPlainPath = /^[\x20-\x7e]*$/.test(path.path);
     if (path.memory !== undefined)
       this.kept = new KeptEntries(zones.copies(zone, path.memory), (name, now, uses) => void this.index.use(name, now, uses));
     this.index = new CacheIndex(zones, zone, this.kept, (name) => this.#forgotten(name));
@@ -99,18 +107,24 @@ export class CacheZone {
 
   /**
    * Opens the response stored with a name. Undefined: there is none, or it is that of another key, or was purged; it is stale if it was purged softly.
-   * A promise only if the file is large, was not used for a while, or the disk is slow or not a local one.
+   * A promise only if a disk has to be asked, or is not a local one; where the system does not say so, if the file is large or was not used for a while, or the disk is slow.
    * @param known from {@link use}
    * @throws (and rejects) Error of the system
    */
   open(name: string, key: string, known = this.index.get(name)): EntryFile | undefined | Promise<EntryFile | undefined> {
     if (this.index.isLoaded && (known?.bytes ?? 0) === 0) return undefined;
     const path = filePath(this.path, name);
-    if (known !== undefined && known.bytes > 0 && known.bytes <= FIRST_READ && known.used > Date.now() - RECENT && this.disk.mayRead) {
-      const file = this.disk.read(EntryFile.openNow, path, name, this.#heads);
-      if (file !== 'damaged') return this.#judged(this.#opened(name, key, known, file));
-    }
+    const file = known !== undefined && known.bytes > 0 ? this.#openNow(path, name, known) : 'elsewhere';
+    if (file !== 'elsewhere') return this.#judged(this.#opened(name, key, known, file));
     return this.#openElsewhere(name, key, known, path);
+  }
+
+  #openNow(path: string, name: string, { bytes, used }: IndexRecord): EntryFile | 'elsewhere' | undefined {
+    const { files, disk } = this;
+    const systemPath = this.#hasPlainPath ? path : Buffer.from(path).latin1Slice();
+    if (!files.alwaysWaits) return disk.isLocal ? EntryFile.openNow(files, systemPath, name, this.#heads) : 'elsewhere';
+    if (bytes > FIRST_READ || used <= Date.now() - RECENT || !disk.mayRead) return 'elsewhere';
+    return disk.read(EntryFile.openNow, files, systemPath, name, this.#heads);
   }
 
   /** In another thread. */

@@ -1,10 +1,11 @@
 /** Files of a cache: a header of our own, then the body. */
-import { close, closeSync, fstat, open, openSync, read, readSync, type Stats } from 'node:fs';
+import { close, fstat, open, read, type Stats } from 'node:fs';
 import { open as openHandle } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { KeptEntry } from './kept-entries.js';
 import type { HeadMemory } from './head-memory.js';
 import type { BodySource } from '../../core/contract/http.js';
+import type { SystemFiles } from '../../core/contract/system-files.js';
 
 // Descriptors and not handles: an unclosed handle ends the process.
 const [openFile, statFile] = [promisify(open), promisify<number, Stats>(fstat)];
@@ -31,6 +32,7 @@ const At = {
 /** The first read of a file, in bytes: for most of them the only one. */
 export const FIRST_READ = 16_384;
 const scratch = Buffer.allocUnsafeSlow(FIRST_READ);
+const NOTHING = Buffer.alloc(0);
 /** A header that claims to be longer is damaged. */
 const LONGEST_HEADER = 1_048_576;
 
@@ -165,6 +167,8 @@ export class EntryFile implements BodySource {
     /** The first bytes of the file, and the offset of the body. */
     private readonly first: Buffer,
     private readonly start: number,
+    /** Makes the calls in this thread, as far as they wait for no disk. Undefined: others make all of them. */
+    private readonly files: SystemFiles | undefined,
   ) {}
 
   /** Undefined: there is none. `damaged`: it cannot be used, and wants to be removed. @throws (rejects) Error of the system */
@@ -187,29 +191,38 @@ export class EntryFile implements BodySource {
   }
 
   /**
-   * Opens a file of at most {@link FIRST_READ} bytes without a switch of threads. `damaged`: it is longer, or cannot be used.
+   * Opens a file without a switch of threads. `elsewhere`: a disk has to be asked, its head is longer than {@link FIRST_READ}, or it cannot be used.
+   * @param path text of single bytes
    * @throws Error of the system
    */
-  static openNow(this: void, path: string, name: string, heads: HeadMemory): EntryFile | 'damaged' | undefined {
-    let file: number;
+  static openNow(this: void, files: SystemFiles, path: string, name: string, heads: HeadMemory): EntryFile | 'elsewhere' | undefined {
+    let file: number | undefined;
     try {
-      file = openSync(path, 'r');
+      file = files.open(path);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
       throw error;
     }
+    if (file === undefined) return 'elsewhere';
+    let entry: EntryFile | undefined;
     try {
-      const bytes = scratch.subarray(0, readSync(file, scratch, 0, FIRST_READ, 0));
-      const known = heads.find(name, bytes);
-      const stored = known ?? decodeHead(bytes);
-      if (stored === undefined || typeof stored === 'number') return 'damaged';
-      const start = headLength(bytes);
-      if (known === undefined) heads.keep(name, bytes.subarray(0, start), stored);
-      const length = start + stored.bodyLength;
-      return length > bytes.length ? 'damaged' : new EntryFile(-1, stored, Buffer.from(bytes.subarray(0, length)), start);
+      entry = EntryFile.#readNow(files, file, name, heads);
+      return entry ?? 'elsewhere';
     } finally {
-      closeSync(file);
+      if (entry === undefined || entry.file < 0) files.close(file);
     }
+  }
+
+  static #readNow(files: SystemFiles, file: number, name: string, heads: HeadMemory): EntryFile | undefined {
+    const bytes = scratch.subarray(0, files.read(file, scratch, 0) ?? 0);
+    const known = heads.find(name, bytes);
+    const stored = known ?? decodeHead(bytes);
+    if (stored === undefined || typeof stored === 'number') return undefined;
+    const start = headLength(bytes);
+    if (known === undefined) heads.keep(name, bytes.subarray(0, start), stored);
+    const length = start + stored.bodyLength;
+    if (length <= bytes.length) return new EntryFile(-1, stored, Buffer.from(bytes.subarray(0, length)), start, undefined);
+    return files.statusOf(file).size === length ? new EntryFile(file, stored, NOTHING, start, files) : undefined;
   }
 
   static async #read(file: number): Promise<EntryFile | undefined> {
@@ -223,12 +236,12 @@ export class EntryFile implements BodySource {
     const start = headLength(bytes);
     // One that was cut off is not whole; a short one has been read already.
     const isWhole = start + stored.bodyLength <= bytes.length || (await statFile(file)).size === start + stored.bodyLength;
-    return isWhole ? new EntryFile(file, stored, bytes, start) : undefined;
+    return isWhole ? new EntryFile(file, stored, bytes, start, undefined) : undefined;
   }
 
   /** Without the file. */
   static ofKept({ stored, body }: KeptEntry): EntryFile {
-    return new EntryFile(-1, stored, body, 0);
+    return new EntryFile(-1, stored, body, 0, undefined);
   }
 
   /** Undefined: it is not in memory, or not as a whole. */
@@ -254,16 +267,26 @@ export class EntryFile implements BodySource {
     return this.stored.bodyLength;
   }
 
+  get descriptor(): number {
+    return this.files === undefined ? -1 : this.file;
+  }
+
+  get descriptorStart(): number {
+    return this.start;
+  }
+
   read(into: Buffer, offset: number): number | Promise<number> {
     const { first, start } = this;
     if (start + offset < first.length || this.file < 0) return first.copy(into, 0, start + offset);
-    return readFile(this.file, into, into.length, start + offset);
+    const count = this.files?.alwaysWaits === false ? this.files.read(this.file, into, start + offset) : undefined;
+    return count ?? readFile(this.file, into, into.length, start + offset);
   }
 
   close(): void {
     if (this.#isClosed || this.file < 0) return;
     this.#isClosed = true;
-    closeFile(this.file);
+    if (this.files === undefined) closeFile(this.file);
+    else this.files.close(this.file);
   }
 }
 

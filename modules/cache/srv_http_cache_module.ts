@@ -8,6 +8,7 @@ import { Metrics } from '../../core/contract/metrics.js';
 import { ServerInfo } from '../../core/contract/server-info.js';
 import { Storage } from '../../core/contract/storage.js';
 import { systemErrorText } from '../../core/contract/system-error.js';
+import { SystemFiles } from '../../core/contract/system-files.js';
 import { Tasks } from '../../core/contract/tasks.js';
 import { Zones } from '../../core/contract/zones.js';
 import { unprefixer } from '../../core/toolkit/exchange/prefix.js';
@@ -83,6 +84,7 @@ export class HttpCache implements HttpModule {
     private readonly metrics: Metrics,
     channels: Channels,
     storage: Storage,
+    private readonly files: SystemFiles,
   ) {
     this.#purges = new Purges(channels, storage, info, log);
   }
@@ -224,7 +226,7 @@ export class HttpCache implements HttpModule {
     const known = this.#zones.get(name);
     if (known?.path === path) return known;
     const figures = new CacheFigures(this.metrics.group(name, scope), name);
-    const zone = new CacheZone(path, this.zones, this.info.path('proxy_temp'), this.log, this.#purges.of(name), figures);
+    const zone = new CacheZone(path, this.zones, this.info.path('proxy_temp'), this.log, this.#purges.of(name), figures, this.files);
     this.#zones.set(zone.name, zone);
     if (this.info.role === 'master') scope.register({ commit: () => this.#manage(zone) });
     return zone;

@@ -9,12 +9,13 @@ import { FakeChannels } from '../../testing/channels.js';
 import { FakeStorage } from '../../testing/storage.js';
 import { FakeLog } from '../../testing/log.js';
 import { fakeMetrics } from '../../testing/metrics.js';
+import { FakeSystemFiles } from '../../testing/system-files.js';
 import { FakeZones } from '../../testing/zones.js';
 import { CacheFigures } from '../../modules/cache/cache-figures.js';
 import { CacheManager } from '../../modules/cache/cache-manager.js';
 import { CacheZone, type Moment } from '../../modules/cache/cache-zone.js';
 import type { StoredHead } from '../../modules/cache/entry-file.js';
-import type { CachePath } from '../../modules/cache/directives.js';
+import { filePath, type CachePath } from '../../modules/cache/directives.js';
 import { addPurge, emptyList, forgetPurges, lastPurgeOf, verdictOn, type Purge, type PurgeKind } from '../../modules/cache/purge-list.js';
 import { Purges, type ZonePurges } from '../../modules/cache/purges.js';
 import { WaitBudget } from '../../modules/cache/wait-budget.js';
@@ -30,8 +31,8 @@ const NO_PURGES: ZonePurges = {
   finish: () => Promise.resolve(),
 };
 
-function createZone(path: CachePath, zones: FakeZones, log: FakeLog, purges = NO_PURGES): CacheZone {
-  return new CacheZone(path, zones, path.path, log, purges, new CacheFigures(fakeMetrics(), 'one'));
+function createZone(path: CachePath, zones: FakeZones, log: FakeLog, purges = NO_PURGES, files = new FakeSystemFiles()): CacheZone {
+  return new CacheZone(path, zones, path.path, log, purges, new CacheFigures(fakeMetrics(), 'one'), files);
 }
 
 interface Unit {
@@ -40,7 +41,13 @@ interface Unit {
   readonly folder: string;
 }
 
-function unit(t: ExecutionContext, more: Partial<CachePath> = {}, purges = NO_PURGES, zones = new FakeZones()): Unit {
+function unit(
+  t: ExecutionContext,
+  more: Partial<CachePath> = {},
+  purges = NO_PURGES,
+  zones = new FakeZones(),
+  files = new FakeSystemFiles(true),
+): Unit {
   const folder = mkdtempSync(join(tmpdir(), 'cache-'));
   const path: CachePath = {
     path: folder,
@@ -60,7 +67,7 @@ function unit(t: ExecutionContext, more: Partial<CachePath> = {}, purges = NO_PU
     ...more,
   };
   const log = new FakeLog();
-  const zone = createZone(path, zones, log, purges);
+  const zone = createZone(path, zones, log, purges, files);
   t.teardown(() => rmSync(folder, { recursive: true }));
   return { zone, manager: new CacheManager(zone, log), folder };
 }
@@ -102,7 +109,7 @@ async function fill({ zone }: Unit, count: number, more: Partial<Filling> = {}):
       zone.beginFetch(),
       head,
       (async function* () {
-        yield Buffer.alloc(length);
+        yield Buffer.alloc(length, 'x');
       })(),
     );
   }
@@ -213,7 +220,33 @@ test('an entry of another key with the same name is none', async (t) => {
   t.is(await at.zone.open(nameOf(0), 'other'), undefined);
 });
 
-test('a small response is opened at once, a large one in another thread', async (t) => {
+test('where the system says what it has in memory, a response of any size is opened at once, and others in another thread', async (t) => {
+  const files = new FakeSystemFiles();
+  const at = unit(t, {}, NO_PURGES, new FakeZones(), files);
+  await at.manager.prepare();
+  await fill(at, 1);
+  await fill(at, 2, { length: 20_000, from: 1 });
+  const [small, large] = [at.zone.open(nameOf(0), 'k0'), at.zone.open(nameOf(1), 'k1')];
+  if (small instanceof Promise || large instanceof Promise) return void t.fail('in another thread');
+  t.is(small?.descriptor, -1, 'it is in the memory of the worker');
+  t.deepEqual([...files.opened], [large?.descriptor]);
+  const into = Buffer.alloc(10);
+  const start = large?.descriptorStart ?? 0;
+  t.is(files.read(large?.descriptor ?? -1, into, start + 19_995), 5, 'the body ends with the file');
+  t.deepEqual([large?.read(into, 19_990), into.latin1Slice()], [10, 'x'.repeat(10)]);
+  large?.close();
+  t.is(files.opened.size, 0);
+  for (const number of [0, 1]) {
+    files.onDisk.add(filePath(at.zone.path, nameOf(number)));
+    const opening = at.zone.open(nameOf(number), `k${number}`);
+    t.true(opening instanceof Promise);
+    const file = await opening;
+    t.is(file?.descriptor, -1, 'other threads read it');
+    file?.close();
+  }
+});
+
+test('where nothing says what is in memory, a small response is opened at once, a large one in another thread', async (t) => {
   const at = unit(t);
   await at.manager.prepare();
   await fill(at, 1);

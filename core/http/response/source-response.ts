@@ -50,6 +50,8 @@ export class SourceResponse implements RequestOwner, Lender {
   #isClosed = false;
   /** The system may send parts of the file. */
   #sendsFile = false;
+  /** Where in the file the body begins. */
+  #fileStart = 0;
 
   constructor(
     private readonly request: Request,
@@ -66,6 +68,7 @@ export class SourceResponse implements RequestOwner, Lender {
     }
     request.owner = this;
     request.response.length = source.length;
+    this.#fileStart = source.descriptorStart ?? 0;
     dropForeignDate(request);
     if (!startResponse(request, true)) {
       this.#close();
@@ -167,8 +170,9 @@ export class SourceResponse implements RequestOwner, Lender {
   /** The only part of a body, together with its head. */
   #sendSmall(file: number, from: number, count: number): boolean {
     const { request } = this;
-    if (this.#parts.length > 1 || request.filters !== undefined || from > LAST_START) return false;
-    if (request.stream.writeFile?.(request, file, from, count) !== true) return false;
+    const start = this.#fileStart + from;
+    if (this.#parts.length > 1 || request.filters !== undefined || start > LAST_START) return false;
+    if (request.stream.writeFile?.(request, file, start, count) !== true) return false;
     this.#advance(count);
     return true;
   }
@@ -177,10 +181,11 @@ export class SourceResponse implements RequestOwner, Lender {
   #sendPart(file: number, from: number, end: number): number {
     const { request } = this;
     const most = Math.min(end - from, request.location.settings.sendFile);
-    if (request.context.transport.isCached?.(file, from, most) === false) return FileSending.Impossible;
+    const start = this.#fileStart + from;
+    if (request.context.transport.isCached?.(file, start, most) === false) return FileSending.Impossible;
     this.#flush();
     this.#releaseBuffer();
-    const sent = request.stream.sendFile?.(request, file, from, most) ?? FileSending.Impossible;
+    const sent = request.stream.sendFile?.(request, file, start, most) ?? FileSending.Impossible;
     if (sent > 0) {
       this.#advance(sent);
       return sent;
@@ -200,8 +205,9 @@ export class SourceResponse implements RequestOwner, Lender {
     const { source } = this;
     const { transport } = this.request.context;
     if (transport.readCached === undefined) return source.read(into, from);
-    const count = transport.readCached(file, into, from);
-    if (count === undefined) return readElsewhere(file, into, from).then((read) => (read > 0 ? read : source.read(into, from)));
+    const start = this.#fileStart + from;
+    const count = transport.readCached(file, into, start);
+    if (count === undefined) return readElsewhere(file, into, start).then((read) => (read > 0 ? read : source.read(into, from)));
     return count > 0 ? count : source.read(into, from);
   }
 

@@ -103,6 +103,14 @@ class Slice implements BodySource {
     return this.span.end - this.span.start;
   }
 
+  get descriptor(): number {
+    return this.file.descriptor;
+  }
+
+  get descriptorStart(): number {
+    return this.file.descriptorStart + this.#offset;
+  }
+
   read(into: Buffer, offset: number): number | Promise<number> {
     const room = Math.min(into.length, this.length - offset);
     return room <= 0 ? 0 : this.file.read(into.subarray(0, room), this.#offset + offset);

@@ -8,6 +8,7 @@ import { CacheZone } from '../../../modules/cache/cache-zone.js';
 import type { ZonePurges } from '../../../modules/cache/purges.js';
 import { FakeLog } from '../../../testing/log.js';
 import { fakeMetrics } from '../../../testing/metrics.js';
+import { FakeSystemFiles } from '../../../testing/system-files.js';
 import { FakeZones } from '../../../testing/zones.js';
 import type { Figures, Scenario } from '../scenario.js';
 
@@ -78,7 +79,15 @@ function emptyZone(folder: string): CacheZone {
     loader_sleep: 50,
     loader_threshold: 200,
   };
-  return new CacheZone(path, new FakeZones(), folder, new FakeLog(), NO_PURGES, new CacheFigures(fakeMetrics(), 'one'));
+  return new CacheZone(
+    path,
+    new FakeZones(),
+    folder,
+    new FakeLog(),
+    NO_PURGES,
+    new CacheFigures(fakeMetrics(), 'one'),
+    new FakeSystemFiles(),
+  );
 }
 
 const NO_PURGES: ZonePurges = {
