@@ -1,7 +1,7 @@
+import type { Duplex } from 'node:stream';
 import { ReadBuffers } from './buffers.js';
 import { ReadMemory } from './read-memory.js';
 import type { Connection, ConnectingUser } from './transport/connection.js';
-import { ConnectionStream } from './transport/connection-stream.js';
 import type { DatagramReceiver, Datagrams } from './transport/datagrams.js';
 import type { TlsConnectingUser } from './transport/tls.js';
 import { NodeTransport, type Target, type Transport } from './transport/transport.js';
@@ -32,9 +32,8 @@ export class Dialer {
   }
 
   /** As {@link connect}, for libraries that need a stream of Node.js. */
-  stream(target: Target): ConnectionStream {
-    const stream = new ConnectionStream();
-    return stream.use(this.connect(target, stream));
+  stream(target: Target): Duplex {
+    return this.transports.current.connectStream(target, new ReadMemory(this.buffers));
   }
 
   /**

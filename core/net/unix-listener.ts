@@ -2,8 +2,7 @@ import type { Connection } from './transport/connection.js';
 import type { ListeningSocket } from './transport/listening.js';
 import { NodeTransport } from './transport/transport.js';
 
-/** Bytes of a read. */
-const READ_SIZE = 65_536;
+const NOTHING = Buffer.alloc(0);
 
 /**
  * Listens on a unix socket between processes of one server, which no configuration chooses a transport for.
@@ -11,9 +10,10 @@ const READ_SIZE = 65_536;
  * @throws Error of the system (rejects)
  */
 export function listenOnPath(path: string, accepted: (connection: Connection) => void): Promise<ListeningSocket> {
-  const place = { host: '', port: 0, path, ipv6Only: false, shared: false, descriptor: undefined, backlog: 511, secure: false };
+  const place = { host: '', port: 0, path, ipv6Only: false, shared: false, descriptor: undefined, backlog: 511 };
   return new NodeTransport().listen(
-    { ...place, buffer: Buffer.allocUnsafeSlow(READ_SIZE) },
+    // Libraries take over some of the connections: reads get memory of their own.
+    { ...place, secure: true, buffer: NOTHING },
     { onAccepted: accepted, onAcceptFailed: () => undefined, newMemory: () => undefined },
   );
 }

@@ -1,13 +1,16 @@
 /** Makes sockets: the only place that knows the implementations. The interfaces are in the files beside it. */
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { ReadMemory } from '../read-memory.js';
 import type { Connection, ConnectingUser } from './connection.js';
 import type { DatagramOptions, DatagramReceiver, Datagrams } from './datagrams.js';
+import { ConnectionStream } from './connection-stream.js';
 import type { ListenPlace, ListeningSocket, ListeningUser } from './listening.js';
 import type { SecuringUser, ServerHandshake, TlsConnectingUser } from './tls.js';
 import type { TlsContext } from './tls-context.js';
 import type { FileCalls } from './epoll/file-calls.js';
 import { isStream } from './node/stream-of.js';
+import { detach } from './node/socket-events.js';
 import { acceptTls as acceptByNode } from './node/tls/accept-tls.js';
 
 export { NodeTransport } from './node/node-transport.js';
@@ -37,6 +40,8 @@ export interface Transport {
    * @throws Error of OpenSSL for certificates, keys and ciphers that cannot be used
    */
   connectTls(target: Target, memory: ReadMemory, user: TlsConnectingUser): Connection;
+  /** Begins to connect with a stream of Node.js, for libraries. It emits `connect`. */
+  connectStream(target: Target, memory: ReadMemory): Duplex;
   /** Reads certificates and keys ahead of handshakes. @throws Error of OpenSSL for certificates, keys and ciphers that cannot be used */
   prepareTls(context: TlsContext): void;
   /** Undefined: files are those of node:fs. */
@@ -59,6 +64,19 @@ export interface Transport {
  */
 export function acceptTls(connection: Connection, handshake: ServerHandshake, user: SecuringUser): Connection {
   return connection.acceptTls?.(handshake, user) === true ? connection : acceptByNode(streamOf(connection), handshake, user);
+}
+
+/**
+ * An accepted connection as a stream of Node.js, for libraries. A socket of Node.js has to read into memory of its own, see {@link ListenPlace.secure}.
+ * The connection given is not used any more.
+ */
+export function acceptedStream(connection: Connection): Duplex {
+  if (!isStream(connection)) return new ConnectionStream(connection);
+  detach(connection);
+  // The library begins to read.
+  connection.pause();
+  connection.allowHalfOpen = false;
+  return connection;
 }
 
 /** A stream of Node.js. Nothing may wait to be sent, and the connection given is not used any more. */

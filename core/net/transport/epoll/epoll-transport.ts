@@ -1,8 +1,10 @@
 import type * as Ffi from 'node:ffi';
+import type { Duplex } from 'node:stream';
 import type { Log } from '../../../contract/log.js';
 import type { Clock } from '../../clock.js';
 import type { ReadMemory } from '../../read-memory.js';
 import type { Connection, ConnectingUser } from '../connection.js';
+import { ConnectionStream } from '../connection-stream.js';
 import { rejectedConnection } from '../node/socket-events.js';
 import type { DatagramOptions, DatagramReceiver, Datagrams } from '../datagrams.js';
 import type { OpenDescriptors } from '../open-descriptors.js';
@@ -105,6 +107,11 @@ export class EpollTransport implements Transport {
   prepareTls(context: TlsContext): void {
     if (this.#canSecure()) this.loop.tls?.contextOf(context);
     else this.other.prepareTls(context);
+  }
+
+  connectStream(target: Target, memory: ReadMemory): Duplex {
+    const stream = new ConnectionStream();
+    return stream.use(this.connect(target, memory, stream));
   }
 
   connectTls(target: Target, memory: ReadMemory, user: TlsConnectingUser): Connection {

@@ -1,4 +1,5 @@
 import net from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { ReadMemory } from '../../read-memory.js';
 import type { Connection, ConnectingUser } from '../connection.js';
 import type { DatagramOptions, DatagramReceiver, Datagrams } from '../datagrams.js';
@@ -38,6 +39,10 @@ export class NodeTransport implements Transport {
     const socket: Connection & net.Socket = net.connect({ ...target, noDelay: true, allowHalfOpen: true, onread }, () => user.onConnect());
     socket.memory = memory;
     return follow(socket, user);
+  }
+
+  connectStream(target: Target): Duplex {
+    return net.connect({ ...target, noDelay: true });
   }
 
   connectTls(target: Target, _: ReadMemory, user: TlsConnectingUser): Connection {
