@@ -1,5 +1,6 @@
 import test from 'ava';
 import { readHttp2Report } from '../../tools/bench/h2load.js';
+import { readHandshakes } from '../../tools/bench/handshakes.js';
 import { readReport } from '../../tools/bench/load.js';
 
 function wrkOutput(errors: Record<string, number>): string {
@@ -33,4 +34,16 @@ test('the figures of h2load are read from what it prints', (t) => {
   t.like(readHttp2Report(h2loadOutput(0)), { requests: 100_000, bytes: 116_830_000, seconds: 1.5, faults: [] });
   t.deepEqual(readHttp2Report(h2loadOutput(3)).faults, ['h2load: 3 failed requests']);
   t.throws(() => readHttp2Report('could not connect'), { message: /could not connect/ });
+});
+
+const sTimeSummary = (connections: number): string => `\n\n${connections} connections in 5 real seconds, 1166 bytes read per connection\n`;
+
+test('handshakes of openssl s_time are read from what it prints', (t) => {
+  t.deepEqual(readHandshakes(`Collecting connection statistics for 4 seconds\ntTtT${sTimeSummary(4)}`), {
+    full: 4,
+    resumed: 0,
+    bytes: 4664,
+  });
+  t.deepEqual(readHandshakes(`Now timing with session id reuse.\nstarting\nrrr${sTimeSummary(3)}`), { full: 0, resumed: 3, bytes: 3498 });
+  t.throws(() => readHandshakes('connect:errno=111'), { message: /errno=111/ });
 });

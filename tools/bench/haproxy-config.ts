@@ -4,7 +4,7 @@ import { MAX_CONNECTIONS, type Site, OWN_ANSWER } from './site.js';
 /** The same site in haproxy's language. */
 export function haproxyConfig(site: Site): string {
   const tls = site.certificate ? ` ssl crt ${site.certificate.bundle} ssl-min-ver TLSv1.3` : '';
-  const http2 = site.http2 === true ? ' proto h2' : '';
+  const http2 = site.http2 === true ? (site.certificate ? ' alpn h2' : ' proto h2') : '';
   return lines([
     'global',
     `    nbthread ${site.workers}`,

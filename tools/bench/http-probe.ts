@@ -17,7 +17,7 @@ export interface Target {
   readonly host?: string;
   /** Over TLS, with any certificate. */
   readonly secure?: boolean;
-  /** HTTP/2 without TLS. */
+  /** HTTP/2, with or without TLS. */
   readonly http2?: boolean;
 }
 
@@ -50,8 +50,8 @@ async function answersOnce(target: Target): Promise<boolean> {
   }
 }
 
-async function answersHttp2({ port, path }: Target): Promise<boolean> {
-  const session = connectHttp2(`http://127.0.0.1:${port}`);
+async function answersHttp2({ port, path, secure }: Target): Promise<boolean> {
+  const session = connectHttp2(`${secure === true ? 'https' : 'http'}://127.0.0.1:${port}`, { rejectUnauthorized: false });
   try {
     // Neither of them fails a request that waits when the server closes the connection in order, as one that tries its ports does.
     const failed = Promise.race([once(session, 'error'), once(session, 'close'), delay(ANSWER_TIMEOUT_MS, undefined, { ref: false })]);

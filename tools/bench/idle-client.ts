@@ -1,11 +1,13 @@
-// Opens keep-alive connections, sends one request on each, and holds them: node idle-client.js PORT CONNECTIONS
+// Opens keep-alive connections, sends one request on each, and holds them: node idle-client.js PORT CONNECTIONS [tls]
 // Sends its parent `{ open, failed }` when all are open, and again for each message that it gets.
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 
 /** Connections that are being opened at the same time: one after the other is slow, all at once overruns the listen queue. */
 const AT_ONCE = 16;
 
-const [port = 0, wanted = 0] = process.argv.slice(2).map(Number);
+const [port = 0, wanted = 0] = process.argv.slice(2, 4).map(Number);
+const isSecure = process.argv[4] === 'tls';
 let started = 0;
 let open = 0;
 let failed = 0;
@@ -22,7 +24,9 @@ function openNext(): void {
   started += 1;
   let answered = false;
   let received = '';
-  const socket = connect(port, '127.0.0.1', () => socket.write('GET /1k HTTP/1.1\r\nHost: bench\r\n\r\n'));
+  const ask = (): boolean => socket.write('GET /1k HTTP/1.1\r\nHost: bench\r\n\r\n');
+  const at = { port, host: '127.0.0.1' };
+  const socket: Socket = isSecure ? connectTls({ ...at, rejectUnauthorized: false }, ask) : connect(at, ask);
   socket.on('data', (chunk) => {
     if (answered) return;
     received += chunk.toString('latin1');

@@ -6,8 +6,8 @@ export const usage = `Usage: npm run bench -- [options]
 
   --quick           one short round: shows that the benchmark works, not what the servers can do
   --rounds N        rounds of every measurement (default 5)
-  --only a,b        only these measurements: 1k, h2-member, 10m, conn, tls, h2, static-1k, cached-1k, hit-1k, hit-10m, memory-1k, miss-1k, mixed-1k, static-10m, gzip, stream-rtt,
-                    stream-gb, 640rps, 2400rps, 9600rps, signals, scrape, telemetry, idle, start, workers, members, locations, changes,
+  --only a,b        only these measurements: 1k, h2-member, 10m, conn, tls, tls-full, tls-resumed, h2, h2-tls, static-1k, cached-1k, hit-1k, hit-10m, memory-1k, miss-1k, mixed-1k,
+                    static-10m, static-10m-tls, gzip, stream-rtt, stream-gb, udp, 640rps, 2400rps, 9600rps, signals, scrape, telemetry, idle, idle-tls, start, workers, members, locations, changes,
                     change-rate, cache-index, cluster-pairs, cluster-join, cluster-zones, cluster-rate, pick-METHOD (pick-round-robin, pick-hash, …)
   --servers a,b     the servers to measure (default srv,nginx,haproxy; there are nginx-sendfile and varnish as well)
   --ours NAME       put another server in the place of srv; "--ours nginx" measures nginx against itself,

@@ -13,7 +13,7 @@ export interface Site {
   readonly files: string;
   /** The port speaks TLS when given. */
   readonly certificate?: Certificate;
-  /** The port speaks HTTP/2 without TLS. */
+  /** The port speaks HTTP/2. */
   readonly http2?: boolean;
   /** A port for datagrams, and that of the echo they go to. */
   readonly datagrams?: { readonly port: number; readonly backend: number };

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { LARGE_BODY, PACKED_10K, SMALL_BODY, TEXT_100K, TEXT_10K } from './backend.js';
 import { negotiatedCipher } from './certificate.js';
 import { loadHttp2 } from './h2load.js';
+import { loadHandshakes } from './handshakes.js';
 import type { Lab } from './lab.js';
 import { type Load, load, type LoadShape } from './load.js';
 import { NGINX_STREAM_MODULE } from './nginx-stream.js';
@@ -13,7 +14,7 @@ const CIPHER = 'TLSv1.3 TLS_AES_256_GCM_SHA384';
 
 const GIB = 2 ** 30;
 
-/** Requests of wrk, or h2load. */
+/** Requests of wrk, h2load, or `openssl s_time`. */
 export interface Traffic {
   readonly name: string;
   readonly title: string;
@@ -26,9 +27,11 @@ export interface Traffic {
   readonly upload?: number;
   readonly headers?: readonly string[];
   readonly tls?: boolean;
+  /** Each request on a TLS connection of its own. */
+  readonly handshakes?: 'full' | 'resumed';
   /** Servers that cannot do it. */
   readonly without?: readonly string[];
-  /** HTTP/2 without TLS, with as many requests at once on each connection. */
+  /** HTTP/2, with as many requests at once on each connection. */
   readonly streams?: number;
   /** The connections are passed on by the stream module. */
   readonly stream?: boolean;
@@ -110,6 +113,17 @@ export const traffics: readonly Traffic[] = [
     tls: true,
     per: 'request',
   },
+  ...(['full', 'resumed'] as const).map((handshakes): Traffic => ({
+    name: `tls-${handshakes}`,
+    title: handshakes === 'full' ? 'TLS, a full handshake for each request' : 'TLS, a resumed session for each request',
+    how: `8 at a time, HTTP/1.0, 1 KB, TLSv1.3, an ECDSA P-256 certificate; connections to the backend are kept.`,
+    path: '/1k',
+    connections: 8,
+    body: SMALL_BODY,
+    tls: true,
+    handshakes,
+    per: 'request',
+  })),
   {
     name: 'static-1k',
     title: 'File of 1 KB, keep-alive',
@@ -202,6 +216,17 @@ export const traffics: readonly Traffic[] = [
     per: 'GiB',
   },
   {
+    name: 'static-10m-tls',
+    title: 'File of 10 MB, over TLS',
+    how: '8 connections; everything about files as by default: no sendfile, no open_file_cache.',
+    path: `${FILES}10m`,
+    connections: 8,
+    body: LARGE_BODY,
+    tls: true,
+    without: ['haproxy'],
+    per: 'GiB',
+  },
+  {
     ...gzipTraffic,
     name: 'gzip',
     title: '10 KB of text proxied, compressed',
@@ -236,6 +261,17 @@ export const traffics: readonly Traffic[] = [
     connections: 8,
     streams: 8,
     body: SMALL_BODY,
+    per: 'request',
+  },
+  {
+    name: 'h2-tls',
+    title: 'HTTP/2 over TLS',
+    how: '8 connections with 8 requests each at a time, 1 KB from the backend, which is spoken to by HTTP/1.1.',
+    path: '/1k',
+    connections: 8,
+    streams: 8,
+    body: SMALL_BODY,
+    tls: true,
     per: 'request',
   },
   {
@@ -281,15 +317,17 @@ export function serversWithout({ without = [], stream, path }: Traffic): readonl
 
 /** Why this traffic cannot be made here. */
 export function trafficObstacle(lab: Lab, traffic: Traffic): string | undefined {
+  if (traffic.tls === true && lab.programs.openssl === undefined) return 'openssl is missing';
+  if (traffic.handshakes !== undefined) return undefined;
   if (traffic.streams !== undefined) return lab.programs.h2load === undefined ? 'h2load is missing' : undefined;
   if (lab.programs.wrk === undefined) return 'wrk is missing';
-  if (traffic.needsTexts === true && lab.programs.nginx === undefined) return 'nginx is missing, the backend that has texts';
-  return traffic.tls === true && lab.programs.openssl === undefined ? 'openssl is missing' : undefined;
+  return traffic.needsTexts === true && lab.programs.nginx === undefined ? 'nginx is missing, the backend that has texts' : undefined;
 }
 
 /** Loads the site for some seconds. */
 export async function drive(lab: Lab, traffic: Traffic, site: RunningSite, seconds: number): Promise<Load> {
   const shape: LoadShape = { url: site.origin + traffic.path, connections: traffic.connections, seconds, cores: lab.cores.load };
+  if (traffic.handshakes !== undefined) return loadHandshakes(lab, { ...shape, isResumed: traffic.handshakes === 'resumed' });
   if (traffic.streams !== undefined) return loadHttp2(lab, { ...shape, streams: traffic.streams });
   const { headers, upload } = traffic;
   return load(lab, { ...shape, ...(headers !== undefined && { headers }), ...(upload !== undefined && { upload }) });

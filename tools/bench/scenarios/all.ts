@@ -3,7 +3,7 @@ import { cacheIndexScenario } from './cache-index.js';
 import { changeRateScenario } from './change-rate.js';
 import { changesScenario } from './changes.js';
 import { healthScenario } from './health.js';
-import { idleScenario } from './idle.js';
+import { idleScenarios } from './idle.js';
 import { locationsScenario } from './locations.js';
 import { membersScenario } from './members.js';
 import { partLoadScenarios } from './part-load.js';
@@ -25,7 +25,7 @@ export const allScenarios: readonly Scenario[] = [
   signalsScenario,
   scrapeScenario,
   telemetryScenario,
-  idleScenario,
+  ...idleScenarios,
   startUpScenario,
   workersScenario,
   membersScenario,

@@ -7,6 +7,7 @@ import { load } from '../load.js';
 import type { Started } from '../processes.js';
 import { type RunningSite, withSite } from '../running-site.js';
 import type { Figures, Scenario } from '../scenario.js';
+import type { ServerKind } from '../servers.js';
 import { residentBytes, runTime } from '../usage.js';
 
 /** Client processes that share the connections, so that none of them needs many files. */
@@ -23,9 +24,9 @@ interface ClientReport {
   readonly failed: number;
 }
 
-export const idleScenario: Scenario = {
-  name: 'idle',
-  title: 'Idle keep-alive connections',
+export const idleScenarios: readonly Scenario[] = [false, true].map((tls) => ({
+  name: tls ? 'idle-tls' : 'idle',
+  title: tls ? 'Idle keep-alive connections over TLS' : 'Idle keep-alive connections',
   how:
     'Resident memory of a warmed-up server before and after the connections were opened and each served one request, ' +
     'divided by their number. Memory of the kernel is not in it. Then, how busy the server is while nothing happens.',
@@ -37,9 +38,10 @@ export const idleScenario: Scenario = {
     { key: 'busy', title: 'core busy', unit: '%', digits: 3 },
   ],
   compared: 'each',
-  obstacle: () => undefined,
-  measure: (lab, server, faults) => withSite(lab, server, {}, faults, (site) => measureMemory(lab, site, faults)),
-};
+  obstacle: ({ programs }: Lab) => (tls && programs.openssl === undefined ? 'openssl is missing' : undefined),
+  measure: (lab: Lab, server: ServerKind, faults: string[]): Promise<Figures> =>
+    withSite(lab, server, { tls }, faults, (site) => measureMemory(lab, site, faults)),
+}));
 
 async function measureMemory(lab: Lab, site: RunningSite, faults: string[]): Promise<Figures> {
   // Memory that a server allocates once for its first requests is not a part of a connection's memory.
@@ -73,9 +75,13 @@ function possibleConnections(wanted: number): number {
 
 async function openConnections(lab: Lab, site: RunningSite, connections: number): Promise<Started[]> {
   const program = fileURLToPath(new URL('../idle-client.js', import.meta.url));
+  const kind = site.origin.startsWith('https:') ? ['tls'] : [];
   const clients = Array.from({ length: CLIENTS }, (_, index) => {
     const share = Math.floor((connections + index) / CLIENTS);
-    return lab.processes.start([process.execPath, program, String(site.port), String(share)], { cores: lab.cores.load, ipc: true });
+    return lab.processes.start([process.execPath, program, String(site.port), String(share), ...kind], {
+      cores: lab.cores.load,
+      ipc: true,
+    });
   });
   await Promise.all(clients.map(nextReport));
   return clients;

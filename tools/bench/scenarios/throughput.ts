@@ -67,8 +67,8 @@ function columns(traffic: Traffic): Column[] {
     { key: 'user', title: 'of it user', unit: 'µs', digits: 1 },
     { key: 'system', title: 'system', unit: 'µs', digits: 1 },
     { key: 'rate', title: 'requests/s', unit: '', digits: 0 },
-    // h2load reports none.
-    ...(traffic.streams === undefined ? [{ key: 'p99', title: 'p99', unit: 'ms', digits: 2 }] : []),
+    // h2load and s_time report none.
+    ...(traffic.streams === undefined && traffic.handshakes === undefined ? [{ key: 'p99', title: 'p99', unit: 'ms', digits: 2 }] : []),
     busy,
   ];
 }
