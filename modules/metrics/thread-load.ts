@@ -1,4 +1,4 @@
-import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
 import { Distribution } from '../../core/contract/distribution.js';
 import type { FigureFamily } from '../../core/contract/families.js';
@@ -10,7 +10,7 @@ export const LOOK = 1000;
 export interface ThreadLoad {
   /** Longest delay of its loop since the last look. Milliseconds. */
   readonly delay: number;
-  /** Time in which the thread was busy, since it began. Milliseconds. */
+  /** Processor time of the thread, since it began. Milliseconds. */
   readonly busy: number;
   /** Bytes. */
   readonly heap: number;
@@ -31,7 +31,8 @@ export class LoadMeter {
     // The resolution of the measurement is part of each value.
     const delay = Math.max(this.#delays.max / 1e6 - 20, 0);
     this.#delays.reset();
-    return { delay, busy: performance.eventLoopUtilization().active, heap, heapLimit, external };
+    const { user, system } = process.threadCpuUsage();
+    return { delay, busy: (user + system) / 1000, heap, heapLimit, external };
   }
 
   stop(): void {
@@ -73,7 +74,7 @@ export class ThreadLoads {
     });
     yield {
       name: 'srv_thread_busy',
-      help: 'Time in which a thread was busy.',
+      help: 'Processor time of a thread.',
       unit: 'seconds',
       kind: 'counter',
       samples: threads.map(([thread, { load, since }]) => ({ labels: { thread }, value: load.busy, createdAt: since })),

@@ -14,7 +14,7 @@ const vitals = {
     { mean: milliseconds, p50: milliseconds, p99: milliseconds, max: milliseconds },
     { description: 'How late timers were in the last whole window of 10 seconds.' },
   ),
-  utilization: Type.Number({ description: 'Share of the same time in which the event loop was busy, 0 to 1.' }),
+  utilization: Type.Number({ description: 'Share of the same time in which the thread used the processor, 0 to 1.' }),
   gc: Type.Object(
     { count, time: milliseconds, max: milliseconds },
     { description: 'Garbage collections: their number, the sum of their pauses, and the longest pause in the last 10 to 20 seconds.' },

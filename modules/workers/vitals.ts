@@ -19,7 +19,7 @@ export interface Vitals {
   readonly uptime: number;
   /** Of the last whole window of 10 seconds; before the first is over, of that one. */
   readonly loop_delay: LoopDelay;
-  /** Share of the same time in which the event loop was busy, 0 to 1. */
+  /** Share of the same time in which the thread used the processor, 0 to 1. */
   readonly utilization: number;
   /** Collections since the start, all of their pauses, and the longest pause of the same time. Milliseconds. */
   readonly gc: { readonly count: number; readonly time: number; readonly max: number };
@@ -45,7 +45,8 @@ export class ThreadVitals {
     for (const entry of list.getEntries()) this.#paused(entry);
   });
   readonly #startedAt = performance.now();
-  #loop = performance.eventLoopUtilization();
+  #windowAt = this.#startedAt;
+  #usage = process.threadCpuUsage();
   #collections = 0;
   #pauseTime = 0;
   #longestPause = 0;
@@ -65,7 +66,8 @@ export class ThreadVitals {
   turn(): void {
     this.#window = this.#figures();
     this.#delays.reset();
-    this.#loop = performance.eventLoopUtilization();
+    this.#windowAt = performance.now();
+    this.#usage = process.threadCpuUsage();
     this.#longestPause = 0;
   }
 
@@ -98,9 +100,11 @@ export class ThreadVitals {
             p99: lateness(this.#delays.percentile(99)),
             max: lateness(max),
           };
+    const { user, system } = process.threadCpuUsage(this.#usage);
     return {
       loop_delay,
-      utilization: performance.eventLoopUtilization(this.#loop).utilization,
+      // Microseconds of milliseconds, both of them measured: they may differ a little.
+      utilization: Math.min((user + system) / 1000 / (performance.now() - this.#windowAt), 1),
       longestPause: this.#longestPause,
     };
   }

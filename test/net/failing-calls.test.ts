@@ -1,8 +1,10 @@
 /** System calls that fail: what the users of a connection see, and that no descriptor is left. */
 import { createHash, randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';
-import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { connect, createServer, type AddressInfo } from 'node:net';
+import { Worker } from 'node:worker_threads';
 import test, { type ExecutionContext } from 'ava';
 import { CoarseClock } from '../../core/net/clock.js';
 import { ByteFlow } from '../../core/net/byte-flow.js';
@@ -285,6 +287,41 @@ ofLinux('microtasks and timers of a handler run in the same turn, or the next on
   socket.write('x');
   await done;
   t.deepEqual(order, ['data', 'tick', 'microtask', 'immediate']);
+});
+
+/** Another thread, so that nothing here wakes the event loop: a server, and a client of the port, which sends a byte after each message. */
+const OTHER_THREAD = `
+const { connect, createServer } = require('node:net');
+const { parentPort, workerData } = require('node:worker_threads');
+const server = createServer((socket) => socket.end('from Node.js')).listen(0, '127.0.0.1', () => {
+  const socket = connect(workerData, '127.0.0.1', () => parentPort.postMessage(server.address().port));
+  parentPort.on('message', (text) => setTimeout(() => { socket.write('x'); if (text !== '') parentPort.postMessage(text); }, 300));
+});`;
+
+ofLinux('a handler can use what the event loop of Node.js has: its sockets, files, messages and timers', async (t) => {
+  const it = stage(t);
+  const thread = new Worker(OTHER_THREAD, { eval: true, workerData: it.port });
+  t.teardown(() => thread.terminate());
+  const [port] = (await once(thread, 'message')) as [number];
+  const connection = await acceptedOf(it);
+  const inHandler = async <T>(work: () => Promise<T>, message = ''): Promise<T> => {
+    const result = new Promise<T>((resolve, reject) => {
+      connection.client = Object.assign(new Witness(), { onData: () => void work().then(resolve, reject) });
+    });
+    thread.postMessage(message);
+    return result;
+  };
+  const received = await inHandler(() => new Promise((done) => connect(port, '127.0.0.1').on('data', done)));
+  t.is(String(received), 'from Node.js');
+  t.deepEqual(await inHandler(() => once(thread, 'message'), 'a message'), ['a message']);
+  t.not(await inHandler(() => readFile('/proc/self/comm', 'utf8')), '');
+  const elapsed = await inHandler(async () => {
+    const began = performance.now();
+    await new Promise((done) => setTimeout(done, 200));
+    return performance.now() - began;
+  });
+  // The clock of Node.js stood still before.
+  t.true(elapsed >= 198, `a timer of 200 ms ran after ${elapsed}`);
 });
 
 ofLinux('one busy connection does not keep others waiting', async (t) => {

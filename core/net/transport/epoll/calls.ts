@@ -4,6 +4,7 @@ import { readAddress, type SocketAddress } from './addresses.js';
 import { DatagramCalls } from './datagram-calls.js';
 import { FileCalls } from './file-calls.js';
 import { Level } from './levels.js';
+import { NodeLoop } from './node-loop.js';
 import { Registers } from './registers.js';
 import { SocketFamily } from './socket-family.js';
 
@@ -23,7 +24,6 @@ const DEFINITIONS = {
   bind: THREE,
   close: TWO,
   connect: THREE,
-  dup3: THREE,
   epoll_create1: { arguments: ['i32'], return: 'i32' },
   epoll_ctl: FOUR,
   epoll_wait: FOUR,
@@ -94,6 +94,8 @@ const READ_AND_WRITE = 3n;
 const PRIVATE_AND_ANONYMOUS = 0x22n;
 const NO_FILE = 0xffffffffffffffffn;
 const NO_MEMORY = 0xffffffffffffffffn;
+/** -1: a timeout of epoll_wait(2). */
+const FOR_EVER = 0xffffffffffffffffn;
 
 /** Calls that move the bytes of a connection, with the results of {@link SystemCalls}. */
 export interface ByteCalls {
@@ -299,20 +301,20 @@ export class SystemCalls implements ByteCalls {
     return descriptor < 0 ? this.#failure() : descriptor;
   }
 
-  /** Gives one number the meaning of another one. Its socket before is closed. */
-  replace(descriptor: number, by: number): number {
-    return this.#c.dup3(this.#register(by), this.#register(descriptor), CLOSE_ON_EXEC) < 0 ? this.#failure() : 0;
-  }
-
   /** @param eventAt where the event is, see {@link EpollLoop} */
   control(epoll: number, operation: number, descriptor: number, eventAt: bigint): number {
     const failed = this.#c.epoll_ctl(this.#register(epoll), this.#register(operation), this.#register(descriptor), eventAt) < 0;
     return failed ? this.#failure() : 0;
   }
 
-  /** @returns how many of the events have come; it does not wait */
-  wait(epoll: number, eventsAt: bigint, most: number): number {
-    return this.#c.epoll_wait(this.#register(epoll), eventsAt, this.#register(most), 0n);
+  /** @param timeout milliseconds; below 0: without an end @returns how many of the events have come */
+  wait(epoll: number, eventsAt: bigint, most: number, timeout: number): number {
+    return this.#c.epoll_wait(this.#register(epoll), eventsAt, this.#register(most), timeout < 0 ? FOR_EVER : BigInt(timeout));
+  }
+
+  /** The event loop of Node.js in this thread. @throws Error where this Node.js is otherwise */
+  nodeLoop(onCall: () => void): NodeLoop {
+    return new NodeLoop(this.ffi, onCall);
   }
 
   /** Memory of whole pages, which no collector frees. Undefined: there is none. */

@@ -1,11 +1,10 @@
-import dgram from 'node:dgram';
-import { datagramHandle } from '../node/datagram-handle.js';
 import type { Clock } from '../../clock.js';
 import type { OpenDescriptors } from '../open-descriptors.js';
 import { callError, SocketKind, type SystemCalls } from './calls.js';
 import { CollectedWrites } from './collected-writes.js';
 import { DatagramOutbox } from './datagram-outbox.js';
 import { IoRing } from './io-ring.js';
+import type { NodeLoop } from './node-loop.js';
 import type { TlsEngine } from './openssl/engine.js';
 import { ReadViews } from './read-views.js';
 import { ReadsAhead } from './reads-ahead.js';
@@ -63,15 +62,10 @@ const DATA = IS_PACKED ? 1 : 2;
 /** Generation in the test of the form. */
 const SAMPLE = 0x1234567;
 
-/** Its used parts. */
-interface DatagramInside {
-  readonly fd: number;
-}
-
 /**
- * Events of the sockets of one thread, beside the event loop of Node.js. That loop watches a socket for datagrams, whose number leads to the
- * epoll descriptor instead: Node.js reads from it, fails, because it is not a socket, and calls its handler, which is ours. So callbacks, microtasks,
- * errors and the end of the thread are handled as for any other handle of Node.js.
+ * Events of the sockets of one thread, within the event loop of Node.js. While that one has nothing to do it is this one that waits, for both: each
+ * wait of Node.js costs three calls of the system more, and it is another one that then calls this one. So it goes back to Node.js only for
+ * timers that are due, files, messages, signals, and sockets of Node.js.
  */
 export class EpollLoop {
   /** Handled events of numbers that had been given to another socket, or to none. */
@@ -84,12 +78,16 @@ export class EpollLoop {
   /** Defined while a group of events is handled: it makes the writes after the last one. */
   collecting: CollectedWrites | undefined = undefined;
   readonly #epoll: number;
-  readonly #socket: dgram.Socket;
+  readonly #node: NodeLoop;
   readonly #owners: (DescriptorOwner | undefined)[] = [];
   readonly #generations: number[] = [];
   #generation = 0;
   #pipe: SplicePipe | undefined = undefined;
   #size = 0;
+  /** It runs, or Node.js was asked to call it. */
+  #isOn = false;
+  /** There is something to do for Node.js. */
+  #isWanted = false;
   readonly #events = new Int32Array(new ArrayBuffer(4 * WORDS * MOST));
   readonly #eventsAt: bigint;
   /** Undefined: each call is made by itself. */
@@ -111,14 +109,16 @@ export class EpollLoop {
     this.outbox = new DatagramOutbox(calls);
     this.#eventsAt = calls.pointer(new Uint8Array(this.#events.buffer));
     this.#changeAt = calls.pointer(new Uint8Array(this.#change.buffer));
-    this.#socket = dgram.createSocket({ type: 'udp4', lookup: (address, _, found) => found(null, address, 4) });
+    this.#epoll = calls.createEpoll();
+    if (this.#epoll < 0) throw callError(this.#epoll, 'epoll_create1');
     try {
-      this.#socket.bind({ address: '127.0.0.1', port: 0, exclusive: true });
-      this.#epoll = this.#takeNumber();
       this.#test();
-      this.#socket.unref();
+      this.#node = calls.nodeLoop(this.#stay);
+      const forNode: DescriptorOwner = { ahead: undefined, onReady: () => (this.#isWanted = true) };
+      const error = this.#register(this.#node.descriptor, forNode, Ready.Read);
+      if (error < 0) throw callError(error, 'epoll_ctl');
     } catch (error) {
-      this.#socket.close();
+      calls.close(this.#epoll);
       throw error;
     }
   }
@@ -142,12 +142,10 @@ export class EpollLoop {
 
   /** Registers an open descriptor. @returns the generation, for {@link change}; below 0: the number of an error */
   add(descriptor: number, owner: DescriptorOwner, events: number): number {
-    const generation = (this.#generation = (this.#generation + 1) & 0x7fffffff);
-    const error = this.#control(ADD, descriptor, events, generation);
-    if (error < 0) return error;
-    this.#owners[descriptor] = owner;
-    this.#generations[descriptor] = generation;
-    if (this.#size++ === 0) this.#socket.ref();
+    const generation = this.#register(descriptor, owner, events);
+    if (generation < 0) return generation;
+    if (this.#size++ === 0) this.#node.ref();
+    this.#begin();
     return generation;
   }
 
@@ -171,20 +169,46 @@ export class EpollLoop {
     if (this.#owners[descriptor] === undefined) return;
     if (!isClosed) this.rest(descriptor);
     this.#owners[descriptor] = undefined;
-    if (--this.#size === 0) this.#socket.unref();
+    if (--this.#size === 0) this.#node.unref();
   }
 
-  /** Everything is reported once more as long as it is so. */
-  readonly #turn = (): void => {
+  /** Node.js calls it, after what it had to do. */
+  readonly #stay = (): void => {
+    const node = this.#node;
+    node.silence();
+    try {
+      let left = node.timeLeft();
+      while (this.#size > 0) {
+        this.#isWanted = false;
+        this.#turn(left);
+        node.runTicks();
+        left = node.timeLeft();
+        if (this.#isWanted || left === 0) break;
+      }
+    } finally {
+      this.#isOn = false;
+      this.#begin();
+    }
+  };
+
+  #begin(): void {
+    if (this.#isOn || this.#size === 0) return;
+    this.#isOn = true;
+    this.#node.ring();
+  }
+
+  /** Everything is reported once more as long as it is so. @param timeout milliseconds; below 0: without an end */
+  #turn(timeout: number): void {
+    const count = this.calls.wait(this.#epoll, this.#eventsAt, MOST, timeout);
     this.outbox.isCollecting = true;
     try {
-      this.#dispatch(this.calls.wait(this.#epoll, this.#eventsAt, MOST));
+      this.#dispatch(count);
     } finally {
       this.clock?.release();
       this.outbox.isCollecting = false;
       this.outbox.flush();
     }
-  };
+  }
 
   #dispatch(count: number): void {
     for (let from = 0; from < count; from += GROUP) {
@@ -241,6 +265,16 @@ export class EpollLoop {
     return this.#generations[descriptor] === this.#events[at * WORDS + DATA + 1] ? this.#owners[descriptor] : undefined;
   }
 
+  /** @returns its generation; below 0: the number of an error */
+  #register(descriptor: number, owner: DescriptorOwner, events: number): number {
+    const generation = (this.#generation = (this.#generation + 1) & 0x7fffffff);
+    const error = this.#control(ADD, descriptor, events, generation);
+    if (error < 0) return error;
+    this.#owners[descriptor] = owner;
+    this.#generations[descriptor] = generation;
+    return generation;
+  }
+
   #control(operation: number, descriptor: number, events: number, generation: number): number {
     this.#change[0] = events;
     this.#change[DATA] = descriptor;
@@ -254,22 +288,10 @@ export class EpollLoop {
     const descriptor = calls.openSocket(SocketFamily.IPv4, SocketKind.Stream);
     if (descriptor < 0) throw callError(descriptor, 'socket');
     const error = this.#control(ADD, descriptor, Ready.Write, SAMPLE);
-    const count = error < 0 ? error : calls.wait(this.#epoll, this.#eventsAt, MOST);
+    const count = error < 0 ? error : calls.wait(this.#epoll, this.#eventsAt, MOST, 0);
     calls.close(descriptor);
     const [events = 0] = this.#events;
     const isRight = count === 1 && (events & Ready.HangUp) !== 0 && this.#events[DATA] === descriptor && this.#events[DATA + 1] === SAMPLE;
     if (!isRight) throw new Error('epoll reports events in another form');
-  }
-
-  #takeNumber(): number {
-    const handle = datagramHandle(this.#socket) as DatagramInside | undefined;
-    if (handle === undefined || !(handle.fd >= 0)) throw new Error('sockets of this Node.js have another form');
-    const epoll = this.calls.createEpoll();
-    if (epoll < 0) throw callError(epoll, 'epoll_create1');
-    const error = this.calls.replace(handle.fd, epoll);
-    this.calls.close(epoll);
-    if (error < 0) throw callError(error, 'dup3');
-    Object.assign(handle, { onmessage: this.#turn });
-    return handle.fd;
   }
 }
