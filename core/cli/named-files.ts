@@ -9,6 +9,8 @@ import { readConfiguration } from '../kernel/read-configuration.js';
 /** Files and folders that a configuration names, with those of its helpers. Absolute paths. */
 export interface ConfiguredPaths {
   readonly logs: ReadonlySet<string>;
+  /** Of the main level, where alerts go to; undefined: the standard error stream. */
+  readonly errorLogs: readonly (string | undefined)[];
   /** Folders of temporary files and caches. */
   readonly folders: ReadonlySet<string>;
   readonly dataFolder: string;
@@ -71,7 +73,14 @@ export function namedFiles({ directives, files }: ParsedText, folders: Folders, 
     for (const file of helper.files) found.read.add(file);
     collect(helper.directives, { prefix: folders.prefix, conf: dirname(path) }, found);
   }
-  return { ...found, dataFolder: main('data_folder'), pidFile: main('pid') };
+  return { ...found, errorLogs: errorLogsOf(directives, folders, errorLog), dataFolder: main('data_folder'), pidFile: main('pid') };
+}
+
+function errorLogsOf(directives: readonly DirectiveData[], { prefix }: Folders, errorLog: string): (string | undefined)[] {
+  const lines = directives.filter(({ name }) => name === 'error_log');
+  const named = lines.filter(({ args }) => args[1]?.text !== 'emerg').map(({ args }) => args[0]?.text ?? '');
+  const files = (lines.length > 0 ? named : [errorLog]).filter((path) => path === 'stderr' || isFile(path));
+  return files.map((path) => (path === 'stderr' ? undefined : resolve(prefix, path)));
 }
 
 function collect(directives: readonly DirectiveData[], folders: Folders, found: Found): void {

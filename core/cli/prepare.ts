@@ -19,10 +19,10 @@ export function warningsFor(command: Prepares, parsed: ParsedText, user: Owner):
 /** Does as root what the server of a configuration cannot do as its user. */
 export function prepareFor(command: Prepares, parsed: ParsedText, user: Owner): PreparedServer {
   const named = namedBy(command, parsed);
-  const { pidFile, dataFolder, sockets } = named;
-  if (!isOtherUser(user)) return { pidFile, dataFolder, sockets, files: new Map() };
+  const { pidFile, dataFolder, sockets, errorLogs } = named;
+  if (!isOtherUser(user)) return { pidFile, dataFolder, sockets, errorLogs, files: new Map() };
   prepareFiles(named, user);
-  return { pidFile, dataFolder, sockets, files: readForUser(named, user) };
+  return { pidFile, dataFolder, sockets, errorLogs, files: readForUser(named, user) };
 }
 
 /**

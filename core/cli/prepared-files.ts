@@ -16,9 +16,9 @@ import {
   rmdirSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { asUser } from '../parent/as-user.js';
 import type { Owner } from '../parent/protocol.js';
 import type { ConfiguredPaths } from './named-files.js';
-import { asUser } from './user.js';
 
 /** Only the server itself has to see what clients send, and its journal. */
 const FOLDER_MODE = 0o700;

@@ -25,7 +25,8 @@ import { TerminalLog } from './terminal-log.js';
 import { namedFiles } from './named-files.js';
 import { includeFolder } from './paths.js';
 import { readForUser } from './prepared-files.js';
-import { asUser, userOf } from './user.js';
+import { asUser } from '../parent/as-user.js';
+import { userOf } from './user.js';
 import { assertUserAccess, unreachableFolders } from './user-access.js';
 
 /** A configuration that a server could be started with. */

@@ -6,7 +6,7 @@ import { systemErrorText } from '../contract/system-error.js';
 import type { Owner } from '../parent/protocol.js';
 import type { ConfiguredPaths } from './named-files.js';
 import { isRoots } from './prepared-files.js';
-import { asUser } from './user.js';
+import { asUser } from '../parent/as-user.js';
 
 const HINT = 'the server runs as the "user" of the configuration: let that user read it, and enter the folders on the way';
 const LOG_HINT = 'root opens such a file for the server where only root can change the folders on the way; else give it to the user';

@@ -33,23 +33,6 @@ export function isRoot(): boolean {
   return process.getuid?.() === 0;
 }
 
-/** Does something with the rights of a user. Called as root. */
-export function asUser<T>({ uid, gid }: Owner, step: () => T): T {
-  const { setegid, seteuid, setgroups, getgroups } = process;
-  if (!setegid || !seteuid || !setgroups || !getgroups) throw new Error('this system has no users');
-  const groups = getgroups();
-  setgroups([gid]);
-  setegid(gid);
-  seteuid(uid);
-  try {
-    return step();
-  } finally {
-    seteuid(0);
-    setegid(0);
-    setgroups(groups);
-  }
-}
-
 /** The number after a name. Node.js looks names up only where it takes on an identity, so this one is taken on for a moment. */
 function lookedUp(takeOn: () => void, number: (() => number) | undefined): number | undefined {
   try {

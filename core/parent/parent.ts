@@ -8,7 +8,8 @@ import { removeReloadFile, writeReloadFile, type ReloadState } from '../master/r
 import type { PassedDescriptor } from './activation.js';
 import { UPGRADE_SOCKET } from '../upgrade/upgrade-mark.js';
 import { HeldSockets } from './held-sockets.js';
-import { Crashes } from './crashes.js';
+import { CrashLog } from './crash-log.js';
+import { Crashes, type ServerEnd } from './crashes.js';
 import { CRASH_MARK } from './marks.js';
 import { prepareAgain } from './preparation.js';
 import type { FromServer, ParentStart, PreparedServer, ParentRequest, ParentResponse, UpgradeNews, GivenSocket } from './protocol.js';
@@ -34,10 +35,18 @@ export class Parent {
   readonly #sockets: HeldSockets;
   #server: ChildProcess;
   readonly #crashes = new Crashes();
+  readonly #log: CrashLog;
+  /** Until the server is started again, and what does it. */
+  #pause: NodeJS.Timeout | undefined;
+  #startNow: (() => void) | undefined;
   /** A signal, or a new program, has ended the server, or will. */
   #isLeaving = false;
   #prepared: PreparedServer;
   #isAsked = false;
+  /** The last crash, as {@link CRASH_MARK} names it. */
+  #crash: string | undefined;
+  /** Of the last configuration that took effect. */
+  #errorLogs: PreparedServer['errorLogs'];
   #successor: SuccessorParent | undefined;
   /** That it has written. */
   readonly #pidFiles = new Set<string>();
@@ -52,6 +61,8 @@ export class Parent {
   ) {
     const { user, title, prepared } = start;
     this.#prepared = prepared;
+    this.#errorLogs = prepared.errorLogs;
+    this.#log = new CrashLog(user);
     this.#sockets = new HeldSockets(user, inherited, passed);
     process.title = `srv: parent process ${title}`;
     this.#server = this.#spawn({});
@@ -81,8 +92,10 @@ export class Parent {
 
   #pass(signal: NodeJS.Signals): void {
     if (ENDING.has(signal)) this.#isLeaving = true;
+    if (this.#server.kill(signal)) return;
     // It has crashed, and the next one has not started.
-    if (!this.#server.kill(signal) && this.#isLeaving) this.#end(0);
+    if (this.#isLeaving) this.#end(0);
+    else if (signal === 'SIGHUP') this.#startNow?.();
   }
 
   #cannotSpawn(error: Error): void {
@@ -96,17 +109,27 @@ export class Parent {
     if (this.#server.connected) await once(this.#server, 'disconnect');
     await this.#turn;
     const pause = this.#isLeaving ? undefined : this.#crashes.pauseAfter(signal);
-    if (pause === undefined) this.#end(code ?? 128 + (signal === null ? 0 : constants.signals[signal]));
-    else setTimeout(() => this.#startAgain(signal), pause);
+    if (!this.#isLeaving) this.#report({ pid: this.#server.pid, code, signal }, pause);
+    if (pause === undefined) return this.#end(code ?? 128 + (signal === null ? 0 : constants.signals[signal]));
+    this.#crash = this.#crashes.isRestarting ? this.#crash : `${signal} ${this.#server.pid}`;
+    this.#startNow = () => this.#startAgain();
+    this.#pause = setTimeout(this.#startNow, pause);
+  }
+
+  /** Once for each end, whatever comes next: the server that follows may not get as far as its log. */
+  #report(end: ServerEnd, pause: number | undefined): void {
+    const text = this.#crashes.describe(end, pause);
+    if (text !== undefined) this.#log.alert(this.#errorLogs, text);
   }
 
   /** Clients wait in the queues of the sockets meanwhile. */
-  #startAgain(signal: NodeJS.Signals | null): void {
-    const { pid } = this.#server;
+  #startAgain(): void {
+    clearTimeout(this.#pause);
+    this.#startNow = undefined;
     this.#sockets.rest();
     this.#crashes.started();
     // A parent that has replaced another one still has the socket of that upgrade.
-    this.#server = this.#spawn({ [CRASH_MARK]: `${signal} ${pid}`, [UPGRADE_SOCKET]: undefined });
+    this.#server = this.#spawn({ [CRASH_MARK]: this.#crash, [UPGRADE_SOCKET]: undefined });
     this.#follow();
   }
 
@@ -166,6 +189,7 @@ export class Parent {
         if (!this.#mayWrite(request.path)) throw new Error('the configuration names another one');
         writePidFile(request.path);
         this.#pidFiles.add(request.path);
+        this.#errorLogs = this.#prepared.errorLogs;
         this.#crashes.served();
         return undefined;
     }
@@ -201,6 +225,7 @@ export class Parent {
   }
 
   #writeReloadState(state: Omit<ReloadState, 'pid'>): void {
+    if (state.failure === '') this.#errorLogs = this.#prepared.errorLogs;
     try {
       for (const path of this.#pidFiles) writeReloadFile(path, state);
     } catch {

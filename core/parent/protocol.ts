@@ -26,6 +26,8 @@ export interface PreparedServer {
   readonly sockets: ReadonlySet<string>;
   /** Of the server. */
   readonly dataFolder: string;
+  /** Error logs of the whole server, where the parent reports the end of it; undefined: the standard error stream. */
+  readonly errorLogs: readonly (string | undefined)[];
   /** Files that the configuration names and the user may not read. */
   readonly files: FileContents;
 }

@@ -1,5 +1,5 @@
 /** A server that crashes in code of C: its parent starts another one, and the sockets stay open meanwhile. */
-import { chmodSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import test, { type ExecutionContext } from 'ava';
 import { connectRaw, get } from '../harness/client.js';
 import { startSrv, type Srv } from '../harness/srv.js';
@@ -39,6 +39,29 @@ rootTest('it is started again, no client is rejected meanwhile, and the log says
   await srv.waitForLog(/reconfigured/);
   t.is((await get(srv.port('other'), '/')).body, 'fine');
   t.deepEqual(await srv.stop('SIGQUIT'), { code: 0, signal: null });
+});
+
+rootTest('with an invalid configuration file the sockets stay open until it is valid, and the log says so', async (t) => {
+  const srv = await start(t);
+  const server = serverOf(srv);
+  const valid = readFileSync(srv.path('conf/srv.conf'), 'utf8');
+  writeFileSync(srv.path('conf/srv.conf'), `${valid} nonsense;`);
+  process.kill(server, 'SIGSEGV');
+  await srv.waitForLog(new RegExp(`\\[alert\\] .* server process ${server} exited on SIGSEGV`));
+  await srv.waitForLog(/\[alert\] .* could not start, it exited with code 1: the next attempt is in \d+ s/);
+  const response = get(srv.port('web'), '/');
+  writeFileSync(srv.path('conf/srv.conf'), valid);
+  srv.signal('SIGHUP');
+  t.is((await response).body, 'fine');
+  t.deepEqual(await srv.stop('SIGQUIT'), { code: 0, signal: null });
+});
+
+rootTest('one that is killed leaves a line in the log', async (t) => {
+  const srv = await start(t);
+  const server = serverOf(srv);
+  process.kill(server, 'SIGKILL');
+  t.is((await srv.exited).code, 137);
+  t.regex(srv.log(), new RegExp(`\\[alert\\] .* server process ${server} exited on signal 9`));
 });
 
 rootTest('one that is to stop is not started again', async (t) => {
