@@ -36,8 +36,13 @@ export class FileAccess {
   /** Opens a file. Another kind than a regular file is not open afterwards, and has its status alone. @throws an error of the system */
   open(path: string, request: HttpRequest, waits: boolean): OpenedFile | undefined {
     const { files, cache } = this;
-    const place = this.#place(path, request);
     const mayWait = waits || this.alwaysWaits;
+    if (cache === undefined && this.symlinks === undefined) {
+      assertWithinRoot(path);
+      const descriptor = files.open(path, mayWait);
+      return descriptor === undefined ? undefined : openedFile(files, path, descriptor);
+    }
+    const place = this.#place(path, request);
     return cache === undefined ? openPlace(files, place, mayWait) : cache.open(files, place, request.startTime, this.rules, mayWait);
   }
 

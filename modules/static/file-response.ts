@@ -5,12 +5,12 @@ import type { CompressedFiles } from './compressed-files.js';
 import type { FileAccess } from './file-access.js';
 import { fileStatus, shown } from './file-errors.js';
 import { FileBody } from './file-body.js';
-import type { HttpDates } from './http-dates.js';
+import type { FileTexts } from './file-texts.js';
 import type { OpenedFile } from './opened-file.js';
 
 export interface FileSettings {
   readonly access: FileAccess;
-  readonly dates: HttpDates;
+  readonly texts: FileTexts;
   readonly etag: boolean;
   readonly modifiedSince: ModifiedSince;
   readonly logsNotFound: boolean;
@@ -75,11 +75,12 @@ function statusOf(request: HttpRequest, file: OpenedFile, settings: FileSettings
   const { response } = request;
   // An error page is not a file that the client asked for.
   const isPlain = request.parent === undefined && (request.status < 300 || Number(request.variable('status')) < 300);
-  const etag = settings.etag ? file.etag : undefined;
+  const texts = settings.texts.of(file.modified, stats.size);
+  const etag = settings.etag ? texts.etag : undefined;
   const status = isPlain ? conditionalStatus(request, etag, file.modified, settings.modifiedSince) : 200;
   if (status === 412) return status;
   response.allowsRanges = isPlain;
-  response.set('Last-Modified', settings.dates.of(file.modified));
+  response.set('Last-Modified', texts.date);
   if (etag !== undefined) response.set('ETag', etag);
   return status;
 }

@@ -4,7 +4,6 @@ import type { FileStatus, SystemFiles } from '../../core/contract/system-files.j
 export class OpenedFile {
   /** Seconds since 1970. */
   readonly modified: number;
-  #etag = '';
 
   /** @param descriptor -1: it is not open */
   constructor(
@@ -19,11 +18,6 @@ export class OpenedFile {
   /** The whole file, where it is in memory. */
   get content(): Buffer | undefined {
     return undefined;
-  }
-
-  get etag(): string {
-    if (this.#etag === '') this.#etag = `"${this.modified.toString(16)}-${this.stats.size.toString(16)}"`;
-    return this.#etag;
   }
 
   /** Its opener does not need it any more. */

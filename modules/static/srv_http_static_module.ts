@@ -15,7 +15,7 @@ import { bytesOf, shown } from './file-errors.js';
 import { sendFile, type FileSettings } from './file-response.js';
 import { folderDirectives } from './folder-directives.js';
 import { redirectToRandom, sendListing, type AutoindexSettings } from './folder-response.js';
-import { HttpDates } from './http-dates.js';
+import { FileTexts } from './file-texts.js';
 import { IndexSearch } from './index-file.js';
 import { OpenFileCache, type CacheRules } from './open-file-cache.js';
 import { DESCRIPTORS } from './symlinks.js';
@@ -136,7 +136,7 @@ type StaticScope = Scope<typeof directives>;
 @httpModule({ name: 'srv_http_static_module', api: '1.2', directives, needs: ['srv_http_gzip_module'] })
 export class Static {
   readonly #roots: Roots;
-  readonly #dates = new HttpDates();
+  readonly #texts = new FileTexts();
   readonly #caches = new WeakMap<Directive, OpenFileCache>();
   /** By settings: handlers of the blocks that have none of these directives themselves, and in which files are found in the same way. */
   readonly #shared = new WeakMap<StaticScope['conf'], HttpHandlers>();
@@ -174,7 +174,7 @@ export class Static {
     const access = this.#access(scope);
     const settings: FileSettings = {
       access,
-      dates: this.#dates,
+      texts: this.#texts,
       etag: conf.etag,
       modifiedSince: conf.if_modified_since,
       logsNotFound: conf.log_not_found,

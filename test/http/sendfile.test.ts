@@ -81,6 +81,20 @@ test('a client that reads late gets everything, and others are served meanwhile'
   t.is(digest(bodyOf(await connection.receiveAll())), digest(CONTENT));
 });
 
+test.serial('requests of one turn leave no file open', async (t) => {
+  const { srv } = await site();
+  const connections = await Promise.all(Array.from({ length: 30 }, () => connectRaw(t, srv.port('web'))));
+  let before = 0;
+  for (let round = 1; round <= 5; round++) {
+    for (const connection of connections) connection.send('GET /small HTTP/1.1\r\nHost: a\r\n\r\n');
+    for (const connection of connections) await connection.receive(new RegExp(`(?:HTTP/1.1 200 [^]*?){${round}}`));
+    // All connections are accepted. Files of this round may be open still.
+    if (round === 1) before = openFiles(srv);
+  }
+  await waitFor('the files that are closed', () => openFiles(srv) <= before || undefined);
+  t.pass();
+});
+
 test.serial('clients that go away leave no file open', async (t) => {
   const { srv } = await site();
   await exchange(t, srv.port('web'), 'GET /small HTTP/1.0\r\n\r\n');

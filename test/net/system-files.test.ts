@@ -25,7 +25,11 @@ function calls(): FileCalls {
 }
 
 function filesOver(files: Partial<FileCalls> | undefined, opened = new OpenDescriptors(), clock = { now: 0 }): TransportFiles {
-  return new TransportFiles({ current: Object.assign(new NodeTransport(), { files }) as Transport }, opened, clock);
+  const closeFile = (descriptor: number): void => {
+    opened.delete(descriptor);
+    files?.close?.(descriptor);
+  };
+  return new TransportFiles({ current: Object.assign(new NodeTransport(), { files, closeFile }) as Transport }, opened, clock);
 }
 
 /** Of both ways to use the system. */

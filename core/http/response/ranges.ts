@@ -4,6 +4,8 @@ import type { BodyPart, ByteRange } from '../request/client-stream.js';
 import type { Request } from '../request/request.js';
 import { RangeCutter } from './range-cutter.js';
 
+const ACCEPTED = 'Accept-Ranges: bytes\r\n';
+
 /** True if the request asks for ranges of a response that allows them. */
 export function asksForRanges(request: Request): boolean {
   const { response, method } = request;
@@ -24,7 +26,7 @@ export function applyRanges(request: Request, asked: boolean, isSeekable: boolea
   if (response.length < 0 || maxRanges === 0) return true;
   const ranges = asked ? requestedRanges(request, response.length, maxRanges) : undefined;
   if (ranges === undefined || !(isSeekable || areInOrder(ranges))) {
-    if (!/^accept-ranges:.*bytes/im.test(response.text)) response.append('Accept-Ranges', 'bytes');
+    if (!/^accept-ranges:.*bytes/im.test(response.text)) response.appendLines(ACCEPTED);
     return true;
   }
   if (ranges.length === 0) return false;

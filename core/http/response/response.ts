@@ -26,14 +26,16 @@ export function startResponse(request: Request, isSeekable = false): boolean {
   }
   const before = request.status;
   const { response } = request;
-  const asked = response.allowsRanges && asksForRanges(request);
+  const { allowsRanges } = response;
+  let asked = allowsRanges && asksForRanges(request);
   const fields = asked ? response.snapshot() : undefined;
   if (!request.unfiltered && !runHeaderFilters(request)) return false;
   const status = publicStatus(request.status);
   if (status !== before) request.statusLine = '';
   request.status = status;
   // A header filter may have allowed them.
-  if (response.allowsRanges && !applyRanges(request, asked || asksForRanges(request), isSeekable)) {
+  if (!allowsRanges) asked = asksForRanges(request);
+  if (response.allowsRanges && !applyRanges(request, asked, isSeekable)) {
     dropFilters(request);
     rejectRanges(request, fields ?? response.snapshot(), response.length);
     return false;

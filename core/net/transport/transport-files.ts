@@ -13,8 +13,8 @@ const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /** Files by the calls of the event method that is chosen, or else by node:fs. */
 export class TransportFiles implements SystemFiles {
-  /** Closes what is in {@link opened}. */
-  #calls: FileCalls | undefined = undefined;
+  /** Has opened what is in {@link opened}. */
+  #opener: Transport | undefined = undefined;
   /** To look such a path up takes one call: that it would not wait takes two more to find out. */
   readonly #recent: RecentPaths;
 
@@ -34,11 +34,12 @@ export class TransportFiles implements SystemFiles {
   open(path: string, waits: true): number;
   open(path: string, waits?: boolean): number | undefined;
   open(path: string, waits = false): number | undefined {
-    const { files } = this.transports.current;
+    const { current } = this.transports;
+    const { files } = current;
     if (files === undefined) return openSync(bytesOf(path), FLAGS);
     const descriptor = files.open(path, waits);
     if (descriptor >= 0) {
-      this.#calls = files;
+      this.#opener = current;
       this.opened.add(descriptor);
       return descriptor;
     }
@@ -98,11 +99,8 @@ export class TransportFiles implements SystemFiles {
   }
 
   close(descriptor: number): void {
-    if (this.#calls === undefined || !this.opened.has(descriptor)) closeSync(descriptor);
-    else {
-      this.opened.delete(descriptor);
-      this.#calls.close(descriptor);
-    }
+    if (this.opened.has(descriptor)) this.#opener?.closeFile?.(descriptor);
+    else closeSync(descriptor);
   }
 }
 

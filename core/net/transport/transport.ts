@@ -46,6 +46,8 @@ export interface Transport {
   prepareTls(context: TlsContext): void;
   /** Undefined: files are those of node:fs. */
   readonly files?: FileCalls | undefined;
+  /** Closes a file of {@link files} that is in `OpenDescriptors`. */
+  closeFile?(descriptor: number): void;
   /**
    * Reads what the system has in memory of a file. Absent: it is not known.
    * @returns how many bytes; 0: the file has no more, or it cannot be done; undefined: it would have to wait for a disk

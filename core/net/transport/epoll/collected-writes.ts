@@ -1,4 +1,6 @@
+import type { OpenDescriptors } from '../open-descriptors.js';
 import type { SystemCalls } from './calls.js';
+import { Errno } from './errno.js';
 import { MOST_CALLS, type IoRing } from './io-ring.js';
 import { RingMemory } from './ring-memory.js';
 
@@ -17,7 +19,10 @@ export interface CollectedWriter {
   onSent(result: number, memory: Buffer, from: number, to: number): void;
 }
 
-/** Writes of the connections that one group of events concerns, made by one call of the system after the last event. */
+/**
+ * Writes of the connections that one group of events concerns, and the closing of files that it has used, made by one call of the system after
+ * the last event.
+ */
 export class CollectedWrites {
   readonly #memory: RingMemory;
   readonly #writers: (CollectedWriter | undefined)[] = Array.from({ length: MOST_CALLS }, () => undefined);
@@ -25,10 +30,14 @@ export class CollectedWrites {
   readonly #ends = new Int32Array(MOST_CALLS);
   #count = 0;
   #used = 0;
+  /** Descriptors that are to be closed. */
+  readonly #closed = new Int32Array(MOST_CALLS);
+  #closings = 0;
 
   constructor(
-    calls: SystemCalls,
+    private readonly calls: SystemCalls,
     private readonly ring: IoRing,
+    private readonly open: OpenDescriptors,
   ) {
     this.#memory = new RingMemory(calls, ROOM);
   }
@@ -54,10 +63,17 @@ export class CollectedWrites {
     this.#end(text.length + to - from);
   }
 
+  /** Closes a file that is in {@link OpenDescriptors}, and not used any more. */
+  close(descriptor: number): void {
+    if (this.#count + this.#closings === MOST_CALLS) this.flush();
+    this.#closed[this.#closings++] = descriptor;
+  }
+
   /** Makes the writes, in the order in which they were added. */
   flush(): void {
     const count = this.#count;
-    if (count === 0) return;
+    const closings = this.#closings;
+    if (count + closings === 0) return;
     const { ring } = this;
     const { bytes, low, high } = this.#memory;
     for (let from = 0, one = 0; one < count; one++) {
@@ -65,9 +81,16 @@ export class CollectedWrites {
       ring.send((this.#writers[one] as CollectedWriter).descriptor ?? -1, low + from, high, to - from);
       from = to;
     }
+    for (let one = 0; one < closings; one++) {
+      const descriptor = this.#closed[one] as number;
+      this.open.delete(descriptor);
+      ring.close(descriptor);
+    }
     ring.submit();
-    this.#count = 0;
+    this.#count = this.#closings = 0;
     this.#used = 0;
+    // The system had no memory for the call.
+    for (let one = 0; one < closings; one++) if (ring.results[count + one] === -Errno.Again) this.calls.close(this.#closed[one] as number);
     for (let from = 0, one = 0; one < count; one++) {
       const to = this.#ends[one] as number;
       const writer = this.#writers[one] as CollectedWriter;
@@ -79,7 +102,7 @@ export class CollectedWrites {
 
   #begin(writer: CollectedWriter, length: number): void {
     if (this.canFollow(writer, length)) this.#count--;
-    else if (this.#count === MOST_CALLS || this.#used + length > ROOM) this.flush();
+    else if (this.#count + this.#closings === MOST_CALLS || this.#used + length > ROOM) this.flush();
     this.#writers[this.#count] = writer;
   }
 

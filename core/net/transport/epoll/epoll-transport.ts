@@ -90,6 +90,15 @@ export class EpollTransport implements Transport {
     }
   }
 
+  closeFile(descriptor: number): void {
+    const { collecting, open, calls } = this.loop;
+    if (collecting !== undefined) collecting.close(descriptor);
+    else {
+      open.delete(descriptor);
+      calls.close(descriptor);
+    }
+  }
+
   readCached(file: number, into: Buffer, from: number): number | undefined {
     const count = this.loop.calls.files.readCached(file, into, from);
     return count === -Errno.Again ? undefined : Math.max(count, 0);

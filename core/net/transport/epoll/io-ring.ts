@@ -32,7 +32,8 @@ const USER_DATA = 8;
 const RESULT_WORDS = 4;
 const RESULT = 2;
 
-/** IORING_OP_SEND, IORING_OP_RECV. */
+/** IORING_OP_CLOSE, IORING_OP_SEND, IORING_OP_RECV. */
+const CLOSE = 19;
 const SEND = 26;
 const RECEIVE = 27;
 /** MSG_DONTWAIT: it is done before the call returns, or not at all. */
@@ -102,6 +103,10 @@ export class IoRing {
   /** @param low @param high halves of the address of the bytes */
   send(descriptor: number, low: number, high: number, length: number): void {
     this.#add(SEND, descriptor, low, high, length, NO_WAITING | NO_SIGNAL);
+  }
+
+  close(descriptor: number): void {
+    this.#add(CLOSE, descriptor, 0, 0, 0, 0);
   }
 
   /** One that may be made, but not used, is worth nothing. */

@@ -132,7 +132,7 @@ export class EpollLoop {
     if (wanted === this.usesRing) return;
     if (this.#ring === null) this.#ring = IoRing.open(this.calls, this.open);
     const ring = wanted ? this.#ring : undefined;
-    this.#together = ring && { reads: new ReadsAhead(this.calls, ring), writes: new CollectedWrites(this.calls, ring) };
+    this.#together = ring && { reads: new ReadsAhead(this.calls, ring), writes: new CollectedWrites(this.calls, ring, this.open) };
   }
 
   /** For bytes that nothing looks at. Undefined: there is no descriptor for it at the moment. */
