@@ -20,6 +20,8 @@ export interface ProxyHeader {
 export interface ClientCertificate {
   /** Why it is not valid: OpenSSL's words. Undefined: an authority that the server trusts has signed it. */
   readonly error: string | undefined;
+  /** The same as OpenSSL's number (`X509_V_ERR_…`, openssl/x509_vfy.h); 0: it is valid. */
+  readonly errorNumber: number;
   /** Name of what it was verified against, see {@link TlsSettings.clientAuthority}. */
   readonly authority: string;
   /** In the form of RFC 2253: `CN=deploy,O=Example`. */
@@ -53,6 +55,9 @@ export interface ConnectionTls {
   readonly sessionId: string;
   /** The group of the key exchange by its number (RFC 8446, 4.2.7); 0: there was none. */
   readonly group: number;
+  /** Algorithms with which the server and the client have signed the handshake, by their numbers (RFC 8446, 4.2.3); 0: not signed, or not known. */
+  readonly signature: number;
+  readonly clientSignature: number;
   /** Offer of the client, as the `ClientHello` of `client-hello.ts` has it; empty: its hello could not be read. */
   readonly offered: { readonly ciphers: string; readonly groups: string; readonly signatures: string };
 }

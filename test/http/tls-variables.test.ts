@@ -52,6 +52,11 @@ for (const engine of ['http', 'stream']) {
     t.is(values.sigalgs, 'ecdsa_secp256r1_sha256:rsa_pss_rsae_sha512');
   });
 
+  test(`${engine}: the algorithms with which either side has signed the handshake`, async (t) => {
+    const { values } = await visit(t, engine, { ...client, sigalgs: 'ECDSA+SHA256' });
+    t.deepEqual([values.sigalg, values.client_sigalg], ['ecdsa_secp256r1_sha256', 'ecdsa_secp256r1_sha256']);
+  });
+
   test(`${engine}: the group of TLS 1.2, and of a session that is resumed, with its id`, async (t) => {
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
       const options: ConnectionOptions = { ecdhCurve: 'X25519:P-256', minVersion: version, maxVersion: version };
@@ -79,7 +84,7 @@ for (const engine of ['http', 'stream']) {
 
   test(`${engine}: variables without a value are empty`, async (t) => {
     const { values } = await visit(t, engine, {});
-    const empty = ['sigalg', 'client_sigalg', 'ech_status', 'ech_outer_server_name', ...OF_CLIENT, ...(engine === 'http' ? ['early'] : [])];
+    const empty = ['client_sigalg', 'ech_status', 'ech_outer_server_name', ...OF_CLIENT, ...(engine === 'http' ? ['early'] : [])];
     for (const name of empty) t.is(values[name], '', name);
   });
 }

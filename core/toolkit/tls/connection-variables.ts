@@ -15,16 +15,25 @@ export const connectionVariables: Readonly<Record<string, Getter<OfConnection>>>
   ssl_session_reused: ofTls(({ isReused }) => (isReused ? 'r' : '.')),
   ssl_alpn_protocol: ofTls(({ alpn }) => alpn),
   ssl_session_id: ofTls(({ sessionId }) => sessionId),
-  ssl_curve: ofTls(({ group }) => (group === 0 ? undefined : groupNames(String.fromCharCode(group >> 8, group & 0xff)))),
+  ssl_curve: ofTls(({ group }) => (group === 0 ? undefined : groupNames(bytesOf(group)))),
   ssl_curves: ofTls(({ offered }) => groupNames(offered.groups)),
   ssl_ciphers: ofTls(({ offered }) => cipherNames(offered.ciphers)),
   ssl_sigalgs: ofTls(({ offered }) => signatureNames(offered.signatures)),
+  ssl_sigalg: ofTls(({ signature }) => signatureName(signature)),
+  ssl_client_sigalg: ofTls(({ clientSignature }) => signatureName(clientSignature)),
   // Node.js does not tell them.
-  ssl_sigalg: unknown,
-  ssl_client_sigalg: unknown,
   ssl_ech_status: unknown,
   ssl_ech_outer_server_name: unknown,
 };
+
+function signatureName(algorithm: number): string | undefined {
+  return algorithm === 0 ? undefined : signatureNames(bytesOf(algorithm));
+}
+
+/** A number as a hello has it. */
+function bytesOf(number: number): string {
+  return String.fromCharCode(number >> 8, number & 0xff);
+}
 
 function unknown(): undefined {
   return undefined;

@@ -62,7 +62,9 @@ const DEFINITIONS = {
   SSL_get_certificate: { arguments: ['pointer'], return: 'pointer' },
   SSL_get_current_cipher: { arguments: ['pointer'], return: 'pointer' },
   SSL_get_error: { arguments: ['pointer', 'i32'], return: 'i32' },
+  SSL_get_peer_signature_type_nid: { arguments: ['pointer', 'pointer'], return: 'i32' },
   SSL_get_session: { arguments: ['pointer'], return: 'pointer' },
+  SSL_get_signature_type_nid: { arguments: ['pointer', 'pointer'], return: 'i32' },
   SSL_get_verify_result: { arguments: ['pointer'], return: 'i64' },
   SSL_get_version: { arguments: ['pointer'], return: 'pointer' },
   SSL_has_pending: { arguments: ['pointer'], return: 'i32' },
@@ -123,6 +125,7 @@ export const enum Control {
   SetMode = 33,
   SetReadAhead = 41,
   SetSessionCacheMode = 44,
+  SetMaxSendFragment = 52,
   SetServerNameCallback = 53,
   SetServerName = 55,
   SetStatusCallback = 63,
@@ -131,11 +134,13 @@ export const enum Control {
   AddChainCertificate = 89,
   SetGroups = 92,
   SetSignatureAlgorithms = 98,
+  GetPeerSignatureHash = 108,
   SetDhAuto = 118,
   SetMinVersion = 123,
   SetMaxVersion = 124,
   GetMinVersion = 130,
   GetMaxVersion = 131,
+  GetSignatureHash = 132,
   NegotiatedGroup = 134,
 }
 
@@ -274,6 +279,20 @@ export class OpenSsl {
     this.c.SSL_get0_alpn_selected(ssl, this.#wordsAt, this.#wordsAt + 16n);
     const length = this.#words.readUInt32LE(16);
     return length === 0 ? undefined : this.bytes(this.#words.readBigUInt64LE(0), length).latin1Slice();
+  }
+
+  /**
+   * How this side of a handshake, or the other one, has signed it: OpenSSL's numbers of the names of a type of key and a hash.
+   * Undefined: it has not.
+   */
+  signatureOf(ssl: Handle, side: 'own' | 'other'): readonly [type: number, hash: number] | undefined {
+    const { c } = this;
+    const isOwn = side === 'own';
+    this.#words.writeBigUInt64LE(NONE, 0);
+    const isSigned = (isOwn ? c.SSL_get_signature_type_nid : c.SSL_get_peer_signature_type_nid)(ssl, this.#wordsAt) === 1;
+    if (!isSigned) return undefined;
+    c.SSL_ctrl(ssl, isOwn ? Control.GetSignatureHash : Control.GetPeerSignatureHash, 0n, this.#wordsAt + 4n);
+    return [this.#words.readInt32LE(0), this.#words.readInt32LE(4)];
   }
 
   /** A copy. */

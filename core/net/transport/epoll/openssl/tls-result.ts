@@ -1,5 +1,6 @@
 import type { ConnectionTls } from '../../../../contract/client-connection.js';
 import { Control, NONE, type Handle, type OpenSsl } from './library.js';
+import { signatureAlgorithmOf } from './signature-algorithms.js';
 
 /** `TLSEXT_nid_unknown`: the rest is the number of the group itself. */
 const UNKNOWN_NAME = 0x1000000;
@@ -31,6 +32,8 @@ export class TlsResult implements ConnectionTls {
   readonly alpn: string | undefined;
   readonly group: number;
   readonly sessionId: string;
+  readonly signature: number;
+  readonly clientSignature: number;
 
   constructor(
     library: OpenSsl,
@@ -45,6 +48,8 @@ export class TlsResult implements ConnectionTls {
     this.isReused = c.SSL_session_reused(ssl) === 1;
     this.alpn = library.protocolOf(ssl);
     this.group = groupOf(Number(c.SSL_ctrl(ssl, Control.NegotiatedGroup, 0n, NONE)));
+    this.signature = signatureAlgorithmOf(library, ssl, 'own');
+    this.clientSignature = signatureAlgorithmOf(library, ssl, 'other');
     this.sessionId = library.sessionIdHex(c.SSL_get_session(ssl));
   }
 

@@ -19,6 +19,9 @@ export class AgreedTls implements ConnectionTls {
   readonly cipher: string;
   readonly isReused: boolean;
   readonly isEarly = false;
+  /** Node.js does not provide them. */
+  readonly signature = 0;
+  readonly clientSignature = 0;
   readonly alpn: string | undefined;
   readonly group: number;
   #sessionId = '';

@@ -119,6 +119,8 @@ function agreedOn(socket: TLSSocket): ConnectionTls {
     alpn: socket.alpnProtocol || undefined,
     sessionId: '',
     group: 0,
+    signature: 0,
+    clientSignature: 0,
     offered: NO_OFFER,
   };
 }
