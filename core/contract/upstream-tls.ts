@@ -19,6 +19,6 @@ export interface UpstreamTls {
   readonly commands?: readonly TlsCommand[];
   /** Gets the secrets of each connection. */
   readonly keyLog?: KeyLog;
-  /** Offered by ALPN. Default: HTTP/1.1. */
+  /** Offered by ALPN. Default: none. */
   readonly alpn?: readonly string[];
 }

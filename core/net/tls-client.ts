@@ -10,8 +10,6 @@ interface Known {
   readonly session: Buffer;
 }
 
-const HTTP1: readonly string[] = ['http/1.1'];
-
 /** Beginning of errors about a certificate, in the words of nginx. */
 const CERTIFICATE_PROBLEM = 'upstream SSL certificate';
 
@@ -24,7 +22,7 @@ export class TlsClient {
   readonly #groups = new WeakMap<object, number>();
 
   constructor(private readonly settings: UpstreamTls) {
-    const { verifies, verifyDepth, reusesSessions, keyLog, alpn = HTTP1 } = settings;
+    const { verifies, verifyDepth, reusesSessions, keyLog, alpn = [] } = settings;
     this.#protocols = alpnList(alpn);
     const client = { verifies, keepsSessions: reusesSessions };
     // Without authorities of its own it verifies nothing, and needs none of the ones that Node brings.

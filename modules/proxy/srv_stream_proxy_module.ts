@@ -48,7 +48,7 @@ function planOf(scope: StreamProxyScope, tls: UpstreamTlsSettings<StreamSession>
     proxyProtocol: conf.proxy_protocol,
     keepAlive: conf.proxy_socket_keepalive,
     bind: bind === undefined || bind.address.constant === 'off' ? undefined : bind.address,
-    tls: conf.proxy_ssl ? { alpn: [], ...tls.of(scope, true) } : undefined,
+    tls: conf.proxy_ssl ? tls.of(scope, true) : undefined,
     tlsName: conf.proxy_ssl_name ?? target,
     requests: conf.proxy_requests,
     responses: conf.proxy_responses,

@@ -88,7 +88,7 @@ const SITES = {
   },
   offered: {
     options: { ALPNProtocols: ['own/2', 'own/1'] },
-    locations: { '/own': 'proxy_ssl_alpn own/1 http/1.1;', '/other': 'proxy_ssl_alpn http/1.1;' },
+    locations: { '/own': 'proxy_ssl_alpn own/1 http/1.1;', '/other': 'proxy_ssl_alpn http/1.1;', '/none': '' },
   },
   ciphers: {
     options: { ciphers: 'TLS_AES_128_GCM_SHA256:ECDHE-ECDSA-AES128-GCM-SHA256' },
@@ -205,6 +205,7 @@ test('proxy_ssl_certificate is shown to a member that asks', async (t) => {
 test('proxy_ssl_alpn: protocols that are offered', async (t) => {
   t.is((await ask('offered', '/own')).status, 200);
   t.is((await ask('offered', '/other')).status, 502, 'the member speaks none of them');
+  t.is((await ask('offered', '/none')).status, 200, 'nothing is offered');
 });
 
 test('proxy_ssl_protocols and proxy_ssl_ciphers', async (t) => {
