@@ -35,6 +35,8 @@ export interface TlsContextSettings {
   readonly sigalgs?: string | undefined;
   /** Parameters of DHE in PEM; `auto`: those of OpenSSL. */
   readonly dhparam?: 'auto' | Buffer | undefined;
+  /** Most bytes of content in a record that is sent: 512 to 16384 (RFC 8446, 5.1). */
+  readonly recordSize?: number | undefined;
   /** Bits of `SSL_OP_…`. */
   readonly secureOptions?: number | undefined;
   /** Sessions are good for servers with the same one. 32 bytes at most. */

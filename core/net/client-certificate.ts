@@ -3,9 +3,9 @@ import type { ClientCertificate } from '../contract/client-connection.js';
 import type { PresentedCertificate } from './transport/tls.js';
 
 /** @param authority see {@link ClientCertificate.authority} */
-export function presentedCertificate({ bytes, error }: PresentedCertificate, authority: string): ClientCertificate {
+export function presentedCertificate({ bytes, error, errorNumber }: PresentedCertificate, authority: string): ClientCertificate {
   const { X509Certificate } = process.getBuiltinModule('node:crypto');
-  return new PeerCertificate(new X509Certificate(bytes), authority, error);
+  return new PeerCertificate(new X509Certificate(bytes), authority, error, errorNumber);
 }
 
 class PeerCertificate implements ClientCertificate {
@@ -13,6 +13,7 @@ class PeerCertificate implements ClientCertificate {
     private readonly certificate: X509Certificate,
     readonly authority: string,
     readonly error: string | undefined,
+    readonly errorNumber: number,
   ) {}
 
   get subject(): string {

@@ -2,7 +2,7 @@
 import type { ExplainHandler } from '../../core/contract/explain.js';
 import { DECLINED, type Handler, type Result, type Scope } from '../../core/contract/http.js';
 import type { Log } from '../../core/contract/log.js';
-import type { clientDirectives } from '../../core/toolkit/tls/client-verification.js';
+import { isAccepted, type clientDirectives } from '../../core/toolkit/tls/client-verification.js';
 
 type ClientScope = Scope<ReturnType<typeof clientDirectives>>;
 
@@ -38,8 +38,8 @@ export function clientCheck(scope: ClientScope, { authority, hasHandshake }: Ask
       log.write('info', 'client sent no required SSL certificate', request);
       return MISSING;
     }
-    if (certificate.error === undefined || verify === 'optional_no_ca') return DECLINED;
-    log.write('info', `client SSL certificate verify error: (${certificate.error})`, request);
+    if (isAccepted(certificate, verify)) return DECLINED;
+    log.write('info', `client SSL certificate verify error: (${certificate.error ?? ''})`, request);
     return INVALID;
   };
 }

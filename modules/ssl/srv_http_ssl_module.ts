@@ -22,7 +22,12 @@ import { clientCheck, explainClientCheck } from './client-check.js';
 
 const directives = {
   ...serverTlsDirectives<HttpRequest>(['http', 'server'], 'server'),
-  ssl_buffer_size: directive({ in: ['http', 'server'], args: size(), doc: 'Accepted; has no effect.' }),
+  ssl_buffer_size: directive({
+    in: ['http', 'server'],
+    args: size(),
+    default: '16k',
+    doc: 'Most bytes of a response in one record of TLS: with small ones a client can decrypt its first bytes sooner. Less than 512 means 512, more than 16k means 16k.',
+  }),
   ssl_await_certificate: directive({
     in: ['http', 'server'],
     args: flag(),
@@ -36,6 +41,10 @@ const directives = {
     doc: 'Accepts requests in early data of TLS 1.3 (RFC 8446, 2.3), which save a round trip and may be replayed: pass $ssl_early_data on, as in proxy_set_header Early-Data $ssl_early_data (RFC 8470). Needs the event method epoll.',
   }),
 };
+
+/** Bytes of content in a record that OpenSSL can be limited to (SSL_CTX_set_max_send_fragment(3)); without a limit it is the second. */
+const LEAST_IN_RECORD = 512;
+const MOST_IN_RECORD = 16_384;
 
 const NAME = 'srv_http_ssl_module';
 
@@ -89,6 +98,12 @@ export class Ssl implements ServedCertificates {
   compileTls(scope: Scope<typeof directives>): TlsSettings | undefined {
     const settings = this.#servers.compile(scope);
     if (settings === undefined) return scope.conf.ssl_await_certificate ? { awaitsCertificate: true, ca: [] } : undefined;
-    return scope.conf.ssl_early_data ? { ...settings, earlyData: true } : settings;
+    const { ssl_buffer_size: bytes, ssl_early_data: earlyData } = scope.conf;
+    if (bytes === 0) scope.fail('"ssl_buffer_size" must not be 0', 'ssl_buffer_size', 'a size from 512 to 16k: ssl_buffer_size 4k');
+    return {
+      ...settings,
+      ...(bytes < MOST_IN_RECORD && { recordSize: Math.max(bytes, LEAST_IN_RECORD) }),
+      ...(earlyData && { earlyData }),
+    };
   }
 }

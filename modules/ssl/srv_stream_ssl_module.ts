@@ -18,7 +18,7 @@ import {
   type StreamScope,
   type StreamSession,
 } from '../../core/contract/stream.js';
-import { clientVariables } from '../../core/toolkit/tls/client-verification.js';
+import { clientVariables, isAccepted } from '../../core/toolkit/tls/client-verification.js';
 import { connectionVariables } from '../../core/toolkit/tls/connection-variables.js';
 import { serverTlsDirectives } from '../../core/toolkit/tls/server-directives.js';
 import { ServerTlsSettings } from '../../core/toolkit/tls/server-tls-settings.js';
@@ -87,8 +87,8 @@ export class StreamSsl {
       const { secure, certificate } = session.connection;
       if (!secure || (certificate === undefined && verify !== 'on')) return DECLINED;
       if (certificate === undefined) this.log.write('info', 'client sent no required SSL certificate', session);
-      else if (certificate.error === undefined || verify === 'optional_no_ca') return DECLINED;
-      else this.log.write('info', `client SSL certificate verify error: (${certificate.error})`, session);
+      else if (isAccepted(certificate, verify)) return DECLINED;
+      else this.log.write('info', `client SSL certificate verify error: (${certificate.error ?? ''})`, session);
       return STREAM_INTERNAL_ERROR;
     };
   }

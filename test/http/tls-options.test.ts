@@ -4,7 +4,9 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ConnectionOptions, TLSSocket } from 'node:tls';
+import { connect } from 'node:net';
+import { duplexPair } from 'node:stream';
+import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import test, { type ExecutionContext } from 'ava';
 import { check } from '../harness/check.js';
 import { httpsBackend } from '../harness/backends.js';
@@ -17,6 +19,9 @@ import { tempFolder } from '../harness/temp.js';
 const own = selfSigned('own.example');
 const rsa = certificateFor(['rsa.example'], { kind: 'rsa' });
 const member = selfSigned('member.example');
+const good = selfSigned('good');
+const revoked = selfSigned('revoked');
+const expired = certificateFor(['expired'], { days: [-3, -1] });
 
 function encrypted(key: string, passphrase: string): string {
   return createPrivateKey(key).export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase });
@@ -33,8 +38,11 @@ const FILES = {
   'conf/passwords': 'first\n\nsecond\nthird\n',
   'conf/wrong': 'first\n',
   'conf/member.pem': member.cert,
-  'conf/revoked.crl': revocationList(member),
-  'conf/empty.crl': revocationList(member, false),
+  'conf/revoked.crl': revocationList(own, false) + revocationList(member),
+  'conf/empty.crl': revocationList(own, false) + revocationList(member, false),
+  'conf/clients.pem': good.cert + revoked.cert + expired.cert,
+  'conf/clients.crl': revocationList(good, false) + revocationList(expired, false) + revocationList(revoked),
+  'conf/other-clients.crl': revocationList(revoked) + revocationList(good, false),
 };
 
 /** Of servers of either engine, at a port of this name; what they send is their port. */
@@ -50,14 +58,23 @@ const SETTINGS: Readonly<Record<string, string>> = {
     ssl_ciphers ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-ECDSA-AES128-GCM-SHA256;`,
   dates: 'ssl_certificate own.pem; ssl_certificate_key own.key; ssl_verify_client optional_no_ca;',
   keys: 'ssl_certificate own.pem; ssl_certificate_key own.key; ssl_key_log logs/server.keys; ssl_certificate_compression on;',
+  lists:
+    'ssl_certificate own.pem; ssl_certificate_key own.key; ssl_verify_client on; ssl_client_certificate clients.pem; ssl_crl other-clients.crl;',
+  lenient:
+    'ssl_certificate own.pem; ssl_certificate_key own.key; ssl_verify_client optional_no_ca; ssl_client_certificate clients.pem; ssl_crl clients.crl;',
   ticketless: 'ssl_certificate own.pem; ssl_certificate_key own.key; ssl_conf_command NumTickets 0; ssl_ocsp off;',
 };
 
 /** @param prefix of the ports */
-const each = (prefix: string, content: string): string =>
+const each = (prefix: string, content: string, names = Object.keys(SETTINGS)): string =>
   Object.entries(SETTINGS)
+    .filter(([name]) => names.includes(name))
     .map(([name, directives]) => `server { listen 127.0.0.1:%%PORT_${prefix}${name}%% ssl; ${directives} ${content} }`)
     .join('\n');
+
+/** A response of several records. */
+const SMALL_RECORDS = `server { listen 127.0.0.1:%%PORT_small%% ssl; ssl_certificate own.pem; ssl_certificate_key own.key; ssl_protocols TLSv1.2;
+  ssl_buffer_size 1k; return 200 ${'x'.repeat(3000)}; }`;
 
 async function startSite(scope: Scope): Promise<Srv> {
   const backend = await httpsBackend(
@@ -74,6 +91,7 @@ async function startSite(scope: Scope): Promise<Srv> {
     http {
       ${each('http_', 'return 200 "$server_port $ssl_client_v_start|$ssl_client_v_end|$ssl_client_v_remain";')}
       server { listen 127.0.0.1:%%PORT_http_rejected%% ssl; server_name good.example; ssl_certificate own.pem; ssl_certificate_key own.key; return 200 good; }
+      ${SMALL_RECORDS}
       server { listen 127.0.0.1:%%PORT_proxy%%;
         location /commands { proxy_pass https://127.0.0.1:${backend.port}; proxy_ssl_conf_command MaxProtocol TLSv1.2; proxy_ssl_conf_command CipherString ECDHE-ECDSA-AES256-GCM-SHA384; }
         location /keys { proxy_pass https://127.0.0.1:${backend.port}; proxy_ssl_key_log logs/http.keys; }
@@ -96,6 +114,17 @@ async function startSite(scope: Scope): Promise<Srv> {
 }
 
 const site = shared(startSite);
+
+/** The sockets of Node.js. */
+const nodeSite = shared((scope) =>
+  startSrv(
+    scope,
+    `worker_processes 1; events { use node; } http { ${each('', 'return 200 $server_port;', ['lists', 'lenient', 'dates'])} ${SMALL_RECORDS} }`,
+    {
+      files: FILES,
+    },
+  ),
+);
 const GET = 'GET / HTTP/1.1\r\nHost: good.example\r\nConnection: close\r\n\r\n';
 
 /** The content of a file that the owner alone may read. */
@@ -117,6 +146,28 @@ async function visit(t: ExecutionContext, port: number, options: ConnectionOptio
   const seen = { protocol: socket.getProtocol(), cipher: socket.getCipher().name, subject: socket.getPeerCertificate().subject.CN };
   connection.send(GET);
   return { ...seen, received: await connection.receiveAll() };
+}
+
+/** Tests of servers at these ports. */
+function verifiesClients(name: string, at: (port: string) => Promise<number>): void {
+  const isAccepted = async (t: ExecutionContext, port: string, client: ConnectionOptions): Promise<boolean> => {
+    const number = await at(port);
+    const { received } = await visit(t, number, client);
+    return received.includes(String(number));
+  };
+
+  test(`${name}: all lists of a file of ssl_crl are used`, async (t) => {
+    t.true(await isAccepted(t, 'lists', good));
+    t.false(await isAccepted(t, 'lists', revoked));
+  });
+
+  test(`${name}: "ssl_verify_client optional_no_ca" accepts unknown issuers, and neither revoked nor expired certificates`, async (t) => {
+    t.true(await isAccepted(t, 'lenient', good));
+    t.false(await isAccepted(t, 'lenient', revoked));
+    t.false(await isAccepted(t, 'lenient', expired));
+    t.true(await isAccepted(t, 'dates', own));
+    t.false(await isAccepted(t, 'dates', expired));
+  });
 }
 
 for (const engine of ['http', 'stream']) {
@@ -154,6 +205,8 @@ for (const engine of ['http', 'stream']) {
     const connection = await connectRawTls(t, await at('preferring'));
     t.is((connection.socket as TLSSocket).getTLSTicket(), undefined);
   });
+
+  verifiesClients(engine, at);
 
   test(`${engine}: $ssl_client_v_* tell how long the certificate of a client is valid`, async (t) => {
     const { cert, key } = certificateFor(['client.example'], { days: [-1, 9.5] });
@@ -241,6 +294,51 @@ test('what the sockets of Node.js do not have is rejected with "use node"', asyn
   t.deepEqual([rejected('Options KTLS'), rejected('RecordPadding 512')], [2, 3]);
   t.regex(stderr, /use epoll;/);
 });
+
+verifiesClients('use node', async (port) => (await nodeSite()).port(port));
+
+test('use node: a client cannot renegotiate', async (t) => {
+  const { socket } = await connectRawTls(t, (await nodeSite()).port('small'), { maxVersion: 'TLSv1.2' });
+  const error = await new Promise<Error | null>((resolve) => {
+    socket.once('error', resolve);
+    (socket as TLSSocket).renegotiate({ rejectUnauthorized: false }, resolve);
+  });
+  t.regex(String(error), /no renegotiation/);
+});
+
+/** Lengths of the records with content that a server sends (RFC 5246, 6.2.1). */
+function recordsOf(port: number): Promise<readonly number[]> {
+  return new Promise((resolve, reject) => {
+    const [near, far] = duplexPair();
+    const socket = connect(port, '127.0.0.1');
+    const received: Buffer[] = [];
+    socket.on('data', (chunk: Buffer) => received.push(chunk));
+    socket.on('error', reject);
+    far.pipe(socket).pipe(far);
+    const secure = connectTls({ socket: near, rejectUnauthorized: false }, () => secure.write(GET));
+    secure.on('error', reject);
+    secure.resume();
+    socket.on('close', () => {
+      const bytes = Buffer.concat(received);
+      const lengths: number[] = [];
+      for (let at = 0; at + 5 <= bytes.length; at += 5 + bytes.readUInt16BE(at + 3))
+        if (bytes[at] === 23) lengths.push(bytes.readUInt16BE(at + 3));
+      resolve(lengths);
+    });
+  });
+}
+
+for (const [method, started] of [
+  ['epoll', site],
+  ['node', nodeSite],
+] as const) {
+  test(`use ${method}: ssl_buffer_size is the most that a record has`, async (t) => {
+    const records = await recordsOf((await started()).port('small'));
+    t.true(records.length >= 3);
+    // With what encryption adds.
+    for (const length of records) t.true(length <= 1024 + 32, String(length));
+  });
+}
 
 test('proxy_ssl_conf_command and proxy_ssl_password_file', async (t) => {
   const srv = await site();

@@ -67,6 +67,8 @@ export interface PresentedCertificate {
   readonly bytes: Buffer;
   /** Why it is not valid, in OpenSSL's words; undefined: it is. */
   readonly error: string | undefined;
+  /** The same as OpenSSL's number (`X509_V_ERR_…`, openssl/x509_vfy.h); 0: it is valid. */
+  readonly errorNumber: number;
 }
 
 /** The other side of a handshake that is over, as long as the connection is open. */

@@ -1,7 +1,7 @@
 /** Certificates of clients (ssl_verify_client): what a server asks for, and what becomes of requests without it. */
 import { choice, number } from '../../contract/args.js';
 import { file, type ConfFile } from '../../contract/file.js';
-import type { ClientConnection } from '../../contract/client-connection.js';
+import type { ClientCertificate, ClientConnection } from '../../contract/client-connection.js';
 import type { TlsSettings } from '../../contract/manifest.js';
 import type { InputFile } from '../../contract/resource.js';
 import type { BlockScope } from '../../contract/scope.js';
@@ -17,7 +17,7 @@ export function clientDirectives(contexts: readonly ContextName[]) {
       in: contexts,
       args: choice('on', 'off', 'optional', 'optional_no_ca'),
       default: 'off',
-      doc: 'Requires a valid certificate from clients; with "optional" a missing one, with "optional_no_ca" any one is accepted, see $ssl_client_verify.',
+      doc: 'Requires a valid certificate from clients; with "optional" a missing one is accepted, with "optional_no_ca" also one whose issuer is not known, but none that is expired or revoked; see $ssl_client_verify.',
     }),
     ssl_verify_depth: directive({
       in: contexts,
@@ -47,6 +47,18 @@ function authorities({ bytes, text }: InputFile): Buffer | undefined {
 type ClientScope = Pick<BlockScope<Directives, string, never>, 'fail' | 'file'> & {
   readonly conf: Conf<ReturnType<typeof clientDirectives>>;
 };
+
+/**
+ * `X509_V_ERR_…` of certificates whose issuer is not known or not trusted: DEPTH_ZERO_SELF_SIGNED_CERT, SELF_SIGNED_CERT_IN_CHAIN,
+ * UNABLE_TO_GET_ISSUER_CERT_LOCALLY, UNABLE_TO_VERIFY_LEAF_SIGNATURE, CERT_UNTRUSTED (nginx: ngx_ssl_verify_error_optional).
+ */
+const UNKNOWN_ISSUER: ReadonlySet<number> = new Set([18, 19, 20, 21, 27]);
+
+/** True if a server with this `ssl_verify_client` goes on with the certificate: it is valid, or only its issuer is in doubt, and no one asks for that. */
+export function isAccepted(certificate: Pick<ClientCertificate, 'errorNumber'>, verify: string): boolean {
+  const { errorNumber } = certificate;
+  return errorNumber === 0 || (verify === 'optional_no_ca' && UNKNOWN_ISSUER.has(errorNumber));
+}
 
 /** A client: a request or a session. */
 interface OfClient {

@@ -3,7 +3,7 @@ import type { TlsContextOptions } from '../../tls.js';
 import { Control, NONE, type Handle, type OpenSsl } from './library.js';
 import type { Callbacks } from './callbacks.js';
 import { ConfCommands } from './conf-commands.js';
-import { eachCertificate, readPem } from './pem.js';
+import { eachCertificate, eachRevocationList, readPem } from './pem.js';
 
 /** `SSL_OP_…`: bits of options. */
 const CIPHER_SERVER_PREFERENCE = 1n << 22n;
@@ -61,6 +61,7 @@ class ContextSetup {
       c.SSL_CTX_set_options(context, NO_ANTI_REPLAY);
       c.SSL_CTX_set_max_early_data(context, MOST_EARLY_DATA);
     }
+    if (options.recordSize !== undefined) this.#control(Control.SetMaxSendFragment, BigInt(options.recordSize));
     this.#negotiation(options);
     const statuses = this.#certificates(options);
     if (statuses.size > 0) callbacks.addStatuses(context, options, statuses);
@@ -152,10 +153,7 @@ class ContextSetup {
       });
     for (const pem of trusted) eachCertificate(ssl, pem, (authority) => c.X509_STORE_add_cert(store, authority) === 1);
     for (const pem of [crl ?? []].flat()) {
-      const list = readPem(ssl, pem, (bio) => c.PEM_read_bio_X509_CRL(bio, NONE, NONE, ''));
-      if (list === NONE) throw new Error('Failed to parse CRL');
-      c.X509_STORE_add_crl(store, list);
-      c.X509_CRL_free(list);
+      eachRevocationList(ssl, pem, (list) => c.X509_STORE_add_crl(store, list) === 1);
       c.X509_STORE_set_flags(store, CHECK_REVOKED);
     }
     if (verifyDepth !== undefined && Number.isFinite(verifyDepth)) c.SSL_CTX_set_verify_depth(context, verifyDepth);

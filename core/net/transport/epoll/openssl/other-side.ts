@@ -17,7 +17,7 @@ export class HandshakeOtherSide implements OtherSide {
   certificate(): PresentedCertificate | undefined {
     const bytes = this.#shown === NONE ? undefined : this.library.encoded(this.#shown, 'i2d_X509');
     const number = this.#verification;
-    return bytes && { bytes, error: number === 0n ? undefined : this.#textOf(number) };
+    return bytes && { bytes, error: number === 0n ? undefined : this.#textOf(number), errorNumber: Number(number) };
   }
 
   problem(): string | undefined {

@@ -15,7 +15,7 @@ export function acceptTls(
   user: SecuringUser,
 ): Connection {
   const { secure: secureContext, sessions: keeper, options } = context.node;
-  const { clientAuthority, keyLog, verifyDepth = Infinity } = options;
+  const { clientAuthority, keyLog, verifyDepth = Infinity, recordSize } = options;
   detach(raw);
   raw.pause();
   // The handshake reads it again.
@@ -30,6 +30,7 @@ export function acceptTls(
     // All that is asked of a server here is to emit the events of sessions.
     ...(sessions === undefined ? {} : { server: sessions.events as Server }),
   });
+  if (recordSize !== undefined) socket.setMaxSendFragment(recordSize);
   const handshake = new Handshake(user);
   socket.client = handshake;
   attach(socket);

@@ -7,6 +7,11 @@ import { SessionEvents } from './session-events.js';
 import { contextWithSilentAuthorities } from './silent-authorities.js';
 import { keysOfNode, useTicketKeys } from './ticket-keys.js';
 
+/** SSL_OP_NO_RENEGOTIATION: as in nginx, clients cannot make a server repeat the costly part of a handshake on one connection. */
+const NO_RENEGOTIATION = 0x4000_0000;
+
+const REVOCATION_LIST = /-----BEGIN X509 CRL-----[^-]*-----END X509 CRL-----/g;
+
 /** Objects of Node.js for settings of TLS. */
 export class NodeContext {
   readonly secure: SecureContext;
@@ -39,19 +44,25 @@ function settingsOf({ cert, key, ca, crl, ticketKeys, commands = [], ...options 
     ...(cert !== undefined && { cert: listOf<PemText>(cert) }),
     ...(key !== undefined && { key: listOf<PemText | LockedKey>(key) }),
     ...(ca !== undefined && { ca: listOf<PemText>(ca) }),
-    ...(crl !== undefined && { crl: listOf<PemText>(crl) }),
+    ...(crl !== undefined && { crl: listOf<PemText>(crl).flatMap(revocationLists) }),
     ...(ticketKeys !== undefined && { ticketKeys: keysOfNode(ticketKeys) }),
     minVersion,
     maxVersion,
     ciphers,
     ecdhCurve,
     sigalgs,
-    secureOptions,
+    secureOptions: ((secureOptions ?? 0) | NO_RENEGOTIATION) >>> 0,
     honorCipherOrder,
     dhparam,
     sessionIdContext,
     sessionTimeout,
   };
+}
+
+/** Node reads the first list of a text only. */
+function revocationLists(pem: PemText): readonly string[] {
+  const lists = pem.toString('latin1').match(REVOCATION_LIST);
+  return lists ?? [pem.toString('latin1')];
 }
 
 function listOf<T>(one: PemText | readonly T[]): (PemText | T)[] {

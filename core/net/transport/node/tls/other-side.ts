@@ -2,7 +2,7 @@ import type { TLSSocket } from 'node:tls';
 import type { OtherSide, PresentedCertificate } from '../../tls.js';
 import { depthOf } from './certificate-depth.js';
 import { nodeTls } from './node-tls.js';
-import { verificationText } from './verification-errors.js';
+import { verificationNumber, verificationText } from './verification-errors.js';
 
 const TOO_LONG = 'certificate chain too long';
 /** Number of OpenSSL for {@link TOO_LONG} (openssl/x509_vfy.h). */
@@ -24,7 +24,10 @@ export class NodeOtherSide implements OtherSide {
   certificate(): PresentedCertificate | undefined {
     const certificate = this.socket.getPeerX509Certificate();
     if (certificate === undefined) return undefined;
-    return { bytes: certificate.raw, error: withoutAdvice(this.#error?.message) ?? (this.#isTooLong ? TOO_LONG : undefined) };
+    const { raw: bytes } = certificate;
+    const error = this.#error;
+    if (error !== undefined) return { bytes, error: withoutAdvice(error.message), errorNumber: verificationNumber(error.code ?? '') };
+    return this.#isTooLong ? { bytes, error: TOO_LONG, errorNumber: TOO_LONG_NUMBER } : { bytes, error: undefined, errorNumber: 0 };
   }
 
   problem(): string | undefined {
@@ -50,6 +53,6 @@ export class NodeOtherSide implements OtherSide {
 }
 
 /** Node adds advice for its own users to what OpenSSL says. */
-function withoutAdvice(error: string | undefined): string | undefined {
-  return error?.split(';', 1)[0];
+function withoutAdvice(error: string): string | undefined {
+  return error.split(';', 1)[0];
 }

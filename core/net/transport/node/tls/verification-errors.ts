@@ -29,10 +29,15 @@ const NAMES: readonly string[] = [
   'CERT_REJECTED',
 ];
 
+/** OpenSSL's number of an error (`X509_V_ERR_…`) by the name that Node.js has for it; `X509_V_ERR_UNSPECIFIED`, 1: it is not known. */
+export function verificationNumber(name: string): number {
+  return NAMES.indexOf(name) + 2;
+}
+
 /** An error of Node.js about a certificate, as nginx writes it: `18:self-signed certificate`. */
 export function verificationText(name: string, message: string): string {
   // Node.js adds advice for its own users to what OpenSSL says.
   const [text = ''] = message.split(';', 1);
-  const number = NAMES.indexOf(name) + 2;
+  const number = verificationNumber(name);
   return number < 2 ? text : `${number}:${text}`;
 }
