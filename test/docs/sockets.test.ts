@@ -52,6 +52,21 @@ test('nothing but the transport uses sockets of Node.js', (t) => {
   t.deepEqual(files.flatMap(socketUses).toSorted(), []);
 });
 
+/** Clients that open sockets by themselves, for what is not traffic: HTTP of Node.js, and libraries. In workers there is none of them. */
+const OTHER_CLIENTS = [
+  'core/ctl/api-client.ts',
+  'core/toolkit/tls/status-request.ts',
+  'modules/members_from/url-list.ts',
+  'modules/redis/redis-client.ts',
+  'modules/telemetry/otlp-call.ts',
+];
+
+test('clients with sockets of their own are few, and known', (t) => {
+  const use = /(?:from|import\(|getBuiltinModule\()\s*'(?:node:https?|undici|ioredis)'|[^#.\w]fetch\((?!url, \{ signal)/;
+  const users = sourceFiles('core', 'modules').filter(({ text }) => use.test(text));
+  t.deepEqual(users.map(({ path }) => path).toSorted(), OTHER_CLIENTS);
+});
+
 test('nothing but the transport chooses an implementation', (t) => {
   const files = sourceFiles('core', 'modules').filter(({ path }) => !path.startsWith(IMPLEMENTATION));
   const users = files.filter((file) => importsOf(file).some(({ target }) => /^core\/net\/transport\/.*\//.test(target)));
