@@ -2,10 +2,9 @@ import { keptFields } from '../../net/http1/fields.js';
 import type { ResponseHead } from '../../net/http1/response-head.js';
 import { AttemptFailure } from './next-upstream.js';
 import type { TunnelledExchange } from './tunnelled-exchange.js';
-import type { Tunnel } from '../request/client-stream.js';
 import { startResponse } from '../response/response.js';
-import type { PeerConnection, PeerUser } from '../../net/peer-connection.js';
-import { TunnelFlows } from './tunnel-flows.js';
+import type { PeerConnection } from '../../net/peer-connection.js';
+import { OpenTunnel } from './open-tunnel.js';
 
 /** Switches both connections of an exchange to plain bytes after a 101 (WebSocket and other upgrades). */
 export function openTunnel(exchange: TunnelledExchange, head: ResponseHead): void {
@@ -31,89 +30,26 @@ export function openTunnel(exchange: TunnelledExchange, head: ResponseHead): voi
   tunnel.start();
 }
 
-/** Two connections joined. It ends as a whole when either side closes or nothing moves for proxy_read_timeout. */
-class UpgradedTunnel implements Tunnel, PeerUser {
-  readonly outlivesClient = false;
-  readonly #flows: TunnelFlows;
-  #open = true;
+/** After an upgrade. Nothing may move for proxy_read_timeout at most. */
+class UpgradedTunnel extends OpenTunnel {
+  protected readonly timeoutText = 'upstream timed out (110: Connection timed out) while proxying upgraded connection';
 
   constructor(
     private readonly exchange: TunnelledExchange,
-    private readonly upstream: PeerConnection,
+    upstream: PeerConnection,
   ) {
-    this.#flows = new TunnelFlows(exchange.request, upstream, this);
+    super(exchange.request, upstream, exchange.route.plan.readTimeout);
   }
 
   start(): void {
-    this.#touch();
+    this.touch();
   }
 
-  fromClient(chunk: Buffer, borrowed: boolean): void {
-    this.#flows.fromClient(chunk, borrowed);
-  }
-
-  clientEnded(): void {
-    this.#close();
-  }
-  clientClosed(): void {
-    this.#close();
-  }
-  abort(): void {
-    this.#close();
-  }
-  discard(): void {
-    this.#close(false);
-  }
-  onDrain(): void {
-    this.#flows.clientDrained();
-  }
-
-  // From the flows.
-
-  onSent(): void {
-    this.#touch();
-  }
-  onReceived(length: number): void {
-    this.#touch();
+  protected received(length: number): void {
     this.exchange.tunnelReceived(length);
   }
 
-  onConnected(): void {}
-
-  onUpstreamData(chunk: Buffer, borrowed: boolean): void {
-    this.#flows.fromServer(chunk, borrowed);
-  }
-
-  onUpstreamDrain(): void {
-    this.#flows.serverDrained();
-  }
-  onUpstreamEnd(): void {
-    this.#close();
-  }
-  onUpstreamClosed(): void {
-    this.#close();
-  }
-  onUpstreamTimeout(): void {
-    this.exchange.request.context.log.write(
-      'info',
-      'upstream timed out (110: Connection timed out) while proxying upgraded connection',
-      this.exchange.request,
-    );
-    this.#close(false);
-  }
-
-  #touch(): void {
-    this.upstream.context.timers.arm(this.upstream, this.exchange.route.plan.readTimeout);
-  }
-
-  /** @param completed neither side was cut off (`$request_completion`) */
-  #close(completed = true): void {
-    if (!this.#open) return;
-    this.#open = false;
-    const { request } = this.exchange;
-    request.completed = completed;
-    this.#flows.stop();
+  protected finish(): void {
     this.exchange.finishTunnel();
-    request.stream.endTunnel(request, false);
   }
 }
