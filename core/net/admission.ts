@@ -1,7 +1,8 @@
 import type { Connection } from './transport/connection.js';
 import type { Log } from '../contract/log.js';
 import type { Clock } from './clock.js';
-import { Descriptors } from './descriptors.js';
+import { Descriptors, isOutOfDescriptors } from './descriptors.js';
+import { systemErrorText } from '../contract/system-error.js';
 import { ConnectionWatch } from './connection-watch.js';
 import { IdleClients } from './idle-clients.js';
 
@@ -28,7 +29,7 @@ export class Admission {
   /** Connections to members. */
   #members = 0;
   /** Time of the last log line about exhausted connections, by level. */
-  readonly #warned = { warn: 0, alert: 0, crit: 0 };
+  readonly #warned = { warn: 0, alert: 0, crit: 0, error: 0 };
 
   constructor(
     private readonly clock: Clock,
@@ -55,6 +56,23 @@ export class Admission {
   admitSession(): boolean {
     this.counters.countAccepted();
     return this.#enters();
+  }
+
+  /** The system has no connection, or no descriptor for it. */
+  acceptFailed(error: Error): void {
+    this.#warn(isOutOfDescriptors(error) ? 'crit' : 'alert', `accept4() failed (${systemErrorText(error)})`);
+  }
+
+  /** A session over UDP has opened a socket to its member. False: that is to be closed, because the last descriptors are kept for others. */
+  admitSocket(descriptor: number | undefined): boolean {
+    if (descriptor === undefined || !this.#descriptors.isBeyondLimit({ descriptor })) return true;
+    this.#warn('crit', 'socket() failed (24: Too many open files), datagrams of new clients are dropped');
+    return false;
+  }
+
+  /** The system has dropped a datagram that was to be sent. @param to whose */
+  dropped(error: Error, to: string): void {
+    this.#warn('error', `sendmsg() failed (${systemErrorText(error)}), datagrams to ${to} are dropped`);
   }
 
   #enters(): boolean {
@@ -106,7 +124,7 @@ export class Admission {
   }
 
   /** At most once a second: the log must not be what ends the server. */
-  #warn(level: 'warn' | 'alert' | 'crit', text: string): void {
+  #warn(level: 'warn' | 'alert' | 'crit' | 'error', text: string): void {
     const { clock, log } = this;
     if (clock.now - this.#warned[level] < 1000) return;
     this.#warned[level] = clock.now;

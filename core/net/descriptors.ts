@@ -19,7 +19,7 @@ export class Descriptors {
    * True if this connection has to be turned away. At the limit itself libuv would close it, and all others that wait, without telling
    * anybody. A new descriptor is the lowest free number, so its number says how many are open.
    */
-  isBeyondLimit(socket: Connection): boolean {
+  isBeyondLimit(socket: Pick<Connection, 'descriptor'>): boolean {
     const inside = socket as unknown as { readonly _handle?: { readonly fd?: number } };
     const descriptor = socket.descriptor ?? inside._handle?.fd ?? -1;
     const { now } = this.clock;

@@ -188,6 +188,8 @@ function merged(lines: readonly ListenOptions[], first: ListenOptions): ListenOp
     backlog: lines.find((line) => line.backlog !== undefined)?.backlog,
     receiveBuffer: lines.find((line) => line.receiveBuffer !== undefined)?.receiveBuffer,
     sendBuffer: lines.find((line) => line.sendBuffer !== undefined)?.sendBuffer,
+    deferred: lines.some((line) => line.deferred),
+    fastOpen: lines.find((line) => line.fastOpen !== undefined)?.fastOpen,
     ipv6Only: lines.every((line) => line.ipv6Only),
     keepAlive: lines.find((line) => line.keepAlive !== undefined)?.keepAlive,
     proxyProtocol: lines.some((line) => line.proxyProtocol),

@@ -19,9 +19,13 @@ export interface ListenOptions {
   /** It takes datagrams in place of connections. */
   readonly udp: boolean;
   readonly backlog: number | undefined;
-  /** Bytes of the buffers of a socket for datagrams (rcvbuf, sndbuf); undefined: the system's default. */
+  /** Bytes of the buffers of a socket (rcvbuf, sndbuf), which connections have from it; undefined: the system's default. */
   readonly receiveBuffer: number | undefined;
   readonly sendBuffer: number | undefined;
+  /** Connections are accepted when their first bytes have come (TCP_DEFER_ACCEPT). */
+  readonly deferred: boolean;
+  /** Connections that may wait with data in their first packet (TCP_FASTOPEN); undefined: the system's default. */
+  readonly fastOpen: number | undefined;
   readonly ipv6Only: boolean;
   /** so_keepalive; undefined: off. */
   readonly keepAlive: KeepAlive | undefined;
@@ -59,14 +63,18 @@ const SOCKET_OPTIONS: Readonly<Record<string, SocketOption>> = {
   ipv6only: (parameter, value, options) => (options.ipv6Only = parseOnOff(parameter, value)),
   so_keepalive: (_, value, options) => (options.keepAlive = parseKeepAlive(value)),
   mode: (parameter, value, options) => (options.mode = parseMode(parameter, value)),
-  fastopen: (parameter, value) => parseCount('fastopen', parameter, value, 0),
+  fastopen: (parameter, value, options) => (options.fastOpen = parseCount('fastopen', parameter, value, 0)),
   rcvbuf: (parameter, value, options) => (options.receiveBuffer = parseBufferSize('rcvbuf', parameter, value)),
   sndbuf: (parameter, value, options) => (options.sendBuffer = parseBufferSize('sndbuf', parameter, value)),
   accept_filter: () => undefined,
 };
 
 /** Without a value; every worker has a socket of its own with SO_REUSEPORT in any case. */
-const SOCKET_WORDS = new Set(['reuseport', 'bind', 'deferred']);
+const SOCKET_WORDS: Readonly<Record<string, (options: Parameters) => void>> = {
+  reuseport: () => undefined,
+  bind: () => undefined,
+  deferred: (options) => (options.deferred = true),
+};
 
 /** The engine that a line is for: each has parameters of its own. */
 interface Dialect {
@@ -75,7 +83,8 @@ interface Dialect {
   readonly hint: string;
 }
 
-const SOCKET_HINT = 'proxy_protocol, backlog=number, ipv6only=on|off, so_keepalive=on|off, mode=0660, node=name';
+const SOCKET_HINT =
+  'proxy_protocol, backlog=number, rcvbuf=size, sndbuf=size, deferred, fastopen=number, reuseport, bind, ipv6only=on|off, so_keepalive=on|off|[idle]:[interval]:[count], accept_filter=name, mode=0660, node=name';
 
 const HTTP: Dialect = {
   defaultPort: '80',
@@ -147,6 +156,8 @@ interface Parameters {
   backlog: number | undefined;
   receiveBuffer: number | undefined;
   sendBuffer: number | undefined;
+  deferred: boolean;
+  fastOpen: number | undefined;
   ipv6Only: boolean;
   keepAlive: KeepAlive | undefined;
   proxyProtocol: boolean;
@@ -163,6 +174,8 @@ function defaultParameters(): Parameters {
     backlog: undefined,
     receiveBuffer: undefined,
     sendBuffer: undefined,
+    deferred: false,
+    fastOpen: undefined,
     ipv6Only: true,
     keepAlive: undefined,
     proxyProtocol: false,
@@ -190,10 +203,10 @@ function applyParameter(parameter: string, options: Parameters, dialect: Dialect
     const [, key = '', value = ''] = /^([^=]*)=(.*)$/s.exec(parameter) ?? [];
     if (key === NODE && NODE_LABEL.test(value)) return;
     const option = Object.hasOwn(SOCKET_OPTIONS, key) ? SOCKET_OPTIONS[key] : undefined;
-    if (option === undefined && !SOCKET_WORDS.has(parameter)) {
-      throw new ArgError(`invalid parameter "${parameter}"`, dialect.hint);
-    }
+    const word = Object.hasOwn(SOCKET_WORDS, parameter) ? SOCKET_WORDS[parameter] : undefined;
+    if (option === undefined && word === undefined) throw new ArgError(`invalid parameter "${parameter}"`, dialect.hint);
     option?.(parameter, value, options);
+    word?.(options);
     options.setsSocket = true;
   }
 }

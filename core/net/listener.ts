@@ -86,6 +86,7 @@ export class Listener implements PreludeEnd, ConnectionTaker, ListeningUser {
     const row: ((connection: AcceptedConnection) => Prelude)[] = [];
     if (options.mode !== undefined && options.mode !== this.#options.mode) this.#changeMode(options.mode);
     this.#options = options;
+    this.#socket?.tune?.(options);
     this.#row = row;
     if (identities === undefined) return;
     if (options.proxyProtocol) row.push((connection) => new ProxyProtocol(connection, context, this));
@@ -114,7 +115,18 @@ export class Listener implements PreludeEnd, ConnectionTaker, ListeningUser {
     const socket = file?.privatePath ?? path;
     this.#isOneOfMany = shared && descriptor === undefined && path === undefined;
     try {
-      const place = { host, port, path: socket, ipv6Only, shared, descriptor, backlog, secure, buffer: buffers.shared };
+      const place = {
+        host,
+        port,
+        path: socket,
+        ipv6Only,
+        shared,
+        descriptor,
+        backlog,
+        tuning: this.#options,
+        secure,
+        buffer: buffers.shared,
+      };
       this.#socket = await transport.listen(place, this);
     } catch (error) {
       file?.abandon();
@@ -246,8 +258,8 @@ export class Listener implements PreludeEnd, ConnectionTaker, ListeningUser {
     return this.engine.identities === undefined ? new ReadMemory(this.context.buffers, FIRST_READ) : undefined;
   }
 
-  onAcceptFailed({ message }: Error): void {
-    this.context.log.write('alert', `accept() on ${this.#options.address} failed: ${message}`);
+  onAcceptFailed(error: Error): void {
+    this.context.admission.acceptFailed(error);
   }
 
   onAccepted(socket: Connection): void {

@@ -64,13 +64,13 @@ export class Ssl implements ServedCertificates {
   readonly #servers: ServerTlsSettings<HttpRequest>;
 
   constructor(
-    info: ServerInfo,
+    private readonly info: ServerInfo,
     tasks: Tasks,
     private readonly log: Log,
     events: Events,
     files: LogFiles,
     channels: Channels,
-    library: TlsLibrary,
+    private readonly library: TlsLibrary,
     names: HostNames,
     guard: ControlPlaneGuard,
   ) {
@@ -100,6 +100,8 @@ export class Ssl implements ServedCertificates {
     if (settings === undefined) return scope.conf.ssl_await_certificate ? { awaitsCertificate: true, ca: [] } : undefined;
     const { ssl_buffer_size: bytes, ssl_early_data: earlyData } = scope.conf;
     if (bytes === 0) scope.fail('"ssl_buffer_size" must not be 0', 'ssl_buffer_size', 'a size from 512 to 16k: ssl_buffer_size 4k');
+    const obstacle = this.info.role === 'worker' ? undefined : this.library.obstacle;
+    if (earlyData && obstacle !== undefined) scope.advise(`"ssl_early_data" ignored, not supported: ${obstacle}`, 'ssl_early_data');
     return {
       ...settings,
       ...(bytes < MOST_IN_RECORD && { recordSize: Math.max(bytes, LEAST_IN_RECORD) }),

@@ -2,6 +2,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { httpBackend } from '../harness/backends.js';
 import { connectRaw, get, type RawConnection } from '../harness/client.js';
+import { datagramBackend, datagramClient } from '../harness/datagrams.js';
 import { descriptorLimit, limitDescriptors, openDescriptors } from '../harness/descriptors.js';
 import { testWith } from '../harness/programs.js';
 import { startSrv, type Srv } from '../harness/srv.js';
@@ -59,6 +60,26 @@ test('a member is not to blame for want of descriptors: 500, and all is well as 
   for (const client of clients) client.take();
   for (let i = 0; i < 4; i++) t.is((await get(srv.port('web'), '/')).status, 200);
   t.notRegex(srv.log(), /temporarily disabled|no live upstreams/);
+});
+
+test('sessions over UDP leave the descriptors that are kept for others', async (t) => {
+  const member = await datagramBackend(t, (bytes, send) => send(String(bytes)));
+  const srv = await startSrv(
+    t,
+    `worker_processes 1; error_log logs/error.log notice; events {}
+    stream { server { listen 127.0.0.1:%%PORT_udp%% udp; proxy_pass 127.0.0.1:${member.port}; } }`,
+    { allowCrashes: true },
+  );
+  const limit = openDescriptors(srv.pid) + 40;
+  const reserve = Math.floor(limit / 8);
+  limitDescriptors(srv.pid, limit);
+  const first = await datagramClient(t, srv.port('udp'));
+  t.is(await first.ask('first'), 'first');
+  for (let i = 0; i < 60; i++) (await datagramClient(t, srv.port('udp'))).send('more');
+  await srv.waitForLog(/\[crit\] \d+#\d+: socket\(\) failed \(24: Too many open files\), datagrams of new clients are dropped/);
+  t.is(await first.ask('again'), 'again');
+  // A session that is turned away has one for a moment.
+  await waitFor('room for others', () => openDescriptors(srv.pid) <= limit - reserve + 1);
 });
 
 testWith('prlimit')('worker_rlimit_nofile (prlimit)', async (t) => {

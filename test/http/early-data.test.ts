@@ -134,6 +134,15 @@ ofLinux('a server without it accepts none, and the request comes after the hands
 const conf = (use: string, value: string): string =>
   `events { ${use} } http { server { listen 127.0.0.1:%%PORT_a%% ssl; ${TLS} ssl_early_data ${value}; return 200; } }`;
 
+ofLinux('where epoll is not possible the log says so and why, and that it has no effect', async (t) => {
+  const srv = await startSrv(t, `error_log logs/error.log warn; ${conf('', 'on')}`, {
+    files: FILES,
+    nodeOptions: ['--no-experimental-ffi'],
+  });
+  t.truthy(await srv.waitForLog(/\[warn\] .* the event method "epoll" is not possible here, falling back to "node": \S/));
+  t.truthy(await srv.waitForLog(/\[warn\] .* "ssl_early_data" ignored, not supported: \S/));
+});
+
 test('an event method that does not have it is an error', async (t) => {
   const { code, stderr } = await check(t, conf('use node;', 'on'), FILES);
   t.is(code, 1);

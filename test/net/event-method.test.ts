@@ -1,4 +1,5 @@
 /** `use epoll` and `use node`: the traffic lanes as a whole run with either, by SRV_TEST_USE; here is what only a change between them, or the system's calls, can break. */
+import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
@@ -40,7 +41,7 @@ async function startSite(t: Scope): Promise<Site> {
     http {
       upstream app { server 127.0.0.1:${backend.port}; keepalive 8; }
       server {
-        listen 127.0.0.1:%%PORT_web%%; listen unix:%%PREFIX%%/web.sock;
+        listen 127.0.0.1:%%PORT_web%%; listen 127.0.0.1:%%PORT_tuned%% sndbuf=40k rcvbuf=48k deferred fastopen=7; listen unix:%%PREFIX%%/web.sock;
         location / { proxy_http_version 1.1; proxy_set_header Connection ""; proxy_buffering off; proxy_pass http://app; client_max_body_size 100m; proxy_request_buffering off; }
         location /from { return 200 "$remote_addr $server_addr"; }
         location /closed { proxy_pass http://127.0.0.1:${closed}; }
@@ -152,6 +153,32 @@ ofLinux('a reload changes the method: connections go on, and new ones use it', a
   connection.send('GET /from HTTP/1.1\r\nHost: b\r\n\r\n');
   await connection.receive(/127\.0\.0\.1 127\.0\.0\.1$/);
   t.pass();
+});
+
+ofLinux('options of listening sockets', async (t) => {
+  const { srv } = await site();
+  const port = srv.port('tuned');
+  const shown = (): string => execFileSync('ss', ['-ltnmH', `sport = ${port}`], { encoding: 'utf8' });
+  // The system doubles what is asked for.
+  const [, received, sent] = /rb(\d+),t\d+,tb(\d+)/.exec(shown()) ?? [];
+  t.deepEqual([Number(received), Number(sent)], [2 * 48 * 1024, 2 * 40 * 1024]);
+  t.is((await get(port, '/from')).body, '127.0.0.1 127.0.0.1');
+});
+
+const tuned = (method: string): string => `events { use ${method}; } http { server { listen 127.0.0.1:%%PORT_a%% sndbuf=40k; } }
+    stream { server { listen 127.0.0.1:%%PORT_b%% deferred; return ""; } server { listen 127.0.0.1:%%PORT_c%% udp rcvbuf=1m; return ""; } }`;
+
+ofLinux('options of listening sockets without epoll are named in a warning', async (t) => {
+  const { code, stderr } = await check(t, tuned('node'));
+  t.is(code, 0);
+  t.regex(stderr, /\[warn\] .*"sndbuf=40k" of "listen" ignored, not supported by the event method "node" in .*:1; "use epoll" has it/);
+  t.regex(stderr, /\[warn\] .*"deferred" of "listen" ignored/);
+  t.notRegex(stderr, /rcvbuf/);
+  t.notRegex((await check(t, tuned('epoll'))).stderr, /\[warn\]/);
+  t.regex(
+    (await check(t, 'events {} http { server { listen 80 sndbuff=1; } }')).stderr,
+    /rcvbuf=size, sndbuf=size, deferred, fastopen=number/,
+  );
 });
 
 test('other methods are accepted as far as the system has them', async (t) => {

@@ -27,8 +27,28 @@ const TableFull = 23;
 for (const [name, error] of [
   ['EMFILE', TooManyFiles],
   ['ENFILE', TableFull],
-  ['ENOBUFS', Errno.NoBuffers],
 ] as const) {
+  ofLinux(`accept: after ${name} the connection that waits is closed, and the next one is accepted`, async (t) => {
+    const it = stage(t);
+    it.calls.fail('accept', error);
+    const socket = await client(t, it.port);
+    socket.on('error', () => undefined).resume();
+    await waitFor('its end', () => socket.closed || socket.readableEnded);
+    t.deepEqual(it.failures, [name]);
+    await client(t, it.port);
+    await acceptedOf(it);
+  });
+
+  ofLinux(`accept: after ${name} without a spare descriptor it rests, and goes on with the connection that waits`, async (t) => {
+    const it = stage(t);
+    it.calls.fail('accept', error, 2);
+    await client(t, it.port);
+    await acceptedOf(it);
+    t.deepEqual(it.failures, [name]);
+  });
+}
+
+for (const [name, error] of [['ENOBUFS', Errno.NoBuffers]] as const) {
   ofLinux(`accept: after ${name} it rests, and goes on with the connection that waits`, async (t) => {
     const it = stage(t);
     it.calls.fail('accept', error);
@@ -172,6 +192,7 @@ function datagramStage(t: ExecutionContext): DatagramStage {
       if (address !== '127.0.0.1' || port !== socket.port) seen.push(`of ${address} ${port}`);
       it.onDatagram(bytes.toString());
     },
+    onDropped: ({ code }) => seen.push(`dropped ${code}`),
     onSocketError: ({ code, syscall }) => seen.push(`error ${syscall} ${code}`),
   });
   t.teardown(() => socket.close());
@@ -197,7 +218,7 @@ ofLinux('datagrams: what cannot be sent is counted, other errors are reported', 
   calls.failures.add('receive', TooManyFiles);
   t.deepEqual(sendAll(['kept']), [true]);
   await waitFor('the datagram', () => seen.includes('kept'));
-  t.deepEqual(seen, ['error recvmsg EMFILE', 'kept']);
+  t.deepEqual(seen, ['dropped ENOBUFS', 'dropped EAGAIN', 'error recvmsg EMFILE', 'kept']);
 });
 
 ofLinux('datagrams of one turn leave with one call, in their order, and one that fails costs no other', async (t) => {
@@ -223,7 +244,7 @@ ofLinux('datagrams of one turn leave with one call, in their order, and one that
   calls.failures.add('sendCollected', Errno.NoBuffers);
   it.sendAll(['failing']);
   await waitFor('the others', () => seen.includes('fourth'));
-  t.deepEqual(seen.toSorted(), ['error send EPERM', 'failing', 'fourth', 'third']);
+  t.deepEqual(seen.toSorted(), ['dropped ENOBUFS', 'error send EPERM', 'failing', 'fourth', 'third']);
   t.is(socket.dropped, 1);
 });
 

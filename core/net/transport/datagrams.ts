@@ -25,6 +25,8 @@ export interface DatagramReceiver {
   onDatagram(bytes: Buffer, source: DatagramSource): void;
   /** The system reports an error. `EMFILE`: nothing the other side did. A connected socket: `ECONNREFUSED` says that there is no listener. */
   onSocketError(error: NodeJS.ErrnoException): void;
+  /** The system had no room for a datagram that was to be sent. */
+  onDropped?(error: NodeJS.ErrnoException): void;
 }
 
 export interface DatagramOptions {

@@ -55,7 +55,9 @@ export class Transports implements EventMethod {
     const { name } = this.current;
     if (name === this.#announced) return;
     this.#announced = name;
-    if (method === 'epoll' && typeof this.#epoll === 'string') this.log.write('warn', `"use epoll" is not possible here: ${this.#epoll}`);
+    const wantsEpoll = method === undefined || method === 'epoll';
+    if (wantsEpoll && typeof this.#epoll === 'string')
+      this.log.write('warn', `the event method "epoll" is not possible here, falling back to "node": ${this.#epoll}`);
     this.log.write('notice', `using the "${name}" event method`);
   }
 }

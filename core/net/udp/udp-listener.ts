@@ -134,6 +134,10 @@ export class UdpListener implements DatagramReceiver {
     else flow.receiver?.onClientDatagram(bytes);
   }
 
+  onDropped(error: Error): void {
+    this.context.admission.dropped(error, `clients of ${this.options.address}`);
+  }
+
   onSocketError(error: NodeJS.ErrnoException): void {
     this.context.log.write('alert', `recvmsg() on ${this.options.address} failed (${systemErrorText(error)})`);
   }

@@ -7,6 +7,8 @@ export interface UdpPeerUser {
   onPeerDatagram(bytes: Buffer): void;
   /** The system reports an error, in nginx's words: `recv() failed (111: Connection refused)`. Nothing is closed. */
   onPeerError(reason: string): void;
+  /** The system had no room for a datagram to the member. */
+  onPeerDropped?(error: Error): void;
 }
 
 /** Where a member is, and where datagrams to it come from (proxy_bind). */
@@ -47,12 +49,21 @@ export class UdpPeer implements DatagramReceiver {
     return this.#socket.send(bytes);
   }
 
+  /** Number of its socket; undefined: it is not known. */
+  get descriptor(): number | undefined {
+    return this.#socket.descriptor;
+  }
+
   close(): void {
     this.#socket.close();
   }
 
   onDatagram(bytes: Buffer): void {
     this.user.onPeerDatagram(bytes);
+  }
+
+  onDropped(error: Error): void {
+    this.user.onPeerDropped?.(error);
   }
 
   onSocketError(error: NodeJS.ErrnoException): void {

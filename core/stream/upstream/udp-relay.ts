@@ -95,6 +95,10 @@ export class UdpRelay implements FlowReceiver, UdpPeerUser, SessionOwner, Timed 
     else if (this.#attempts.fail(reason)) this.#next();
   }
 
+  onPeerDropped(error: Error): void {
+    this.session.context.admission.dropped(error, 'members');
+  }
+
   /** Nothing has moved for proxy_timeout. */
   onDeadline(): void {
     if (this.#owesResponses()) {
@@ -125,6 +129,10 @@ export class UdpRelay implements FlowReceiver, UdpPeerUser, SessionOwner, Timed 
     } catch (error) {
       const call = isOutOfDescriptors(error) ? 'socket()' : `bind(${address.localAddress ?? ''})`;
       this.#couldNotTry(`${call} failed (${systemErrorText(error)})`);
+      return;
+    }
+    if (!this.session.context.admission.admitSocket(this.#peer.descriptor)) {
+      this.session.end(STREAM_INTERNAL_ERROR);
       return;
     }
     if (this.#peer.connected) this.#relay();

@@ -60,6 +60,8 @@ export const enum TcpOption {
   KeepIdle = 4,
   KeepInterval = 5,
   KeepCount = 6,
+  DeferAccept = 9,
+  FastOpen = 23,
 }
 export const enum SocketKind {
   Stream = 1,

@@ -142,8 +142,10 @@ export class EpollDatagrams implements Datagrams, DescriptorOwner {
   /** @param result of a call */
   sent(result: number): boolean {
     if (result >= 0) return true;
-    if (result === -Errno.Again || result === -Errno.NoBuffers) this.dropped++;
-    else process.nextTick(report, this, callError(result, 'send'));
+    if (result === -Errno.Again || result === -Errno.NoBuffers) {
+      this.dropped++;
+      this.receiver.onDropped?.(callError(result, 'sendmsg'));
+    } else process.nextTick(report, this, callError(result, 'send'));
     return false;
   }
 }

@@ -1,6 +1,6 @@
-import type { ListenPlace, ListeningSocket, ListeningUser } from '../listening.js';
+import type { ListenPlace, ListeningSocket, ListeningUser, ListenTuning } from '../listening.js';
 import { adoptBound, bindTcp, bindUnix, type ListeningHandle } from '../node/listen-at.js';
-import { callError, TcpOption } from './calls.js';
+import { callError, SocketOption, TcpOption } from './calls.js';
 import { Errno } from './errno.js';
 import { Level } from './levels.js';
 import { EpollConnection } from './epoll-connection.js';
@@ -16,6 +16,7 @@ export class EpollListening implements ListeningSocket, DescriptorOwner {
   /** Nothing of it is read ahead. */
   readonly ahead = undefined;
   #isOpen = true;
+  #isDeferred = false;
   #timer: NodeJS.Timeout | undefined = undefined;
 
   private constructor(
@@ -30,10 +31,14 @@ export class EpollListening implements ListeningSocket, DescriptorOwner {
     const { path, descriptor, shared, backlog } = place;
     const handle = descriptor === undefined ? (path === undefined ? bindTcp(place, shared) : bindUnix(path)) : adoptBound(descriptor);
     const socket = new EpollListening(loop, place, user, handle);
-    // Connections have it from their listening socket.
+    // Connections have these from their listening socket; buffers decide on the window of TCP, which is agreed on when they begin.
+    if (place.tuning !== undefined) socket.tune(place.tuning);
     if (path === undefined) loop.calls.setOption(handle.fd, Level.Tcp, TcpOption.NoDelay, 1);
     const error = Math.min(loop.calls.listen(handle.fd, backlog), 0) || Math.min(loop.add(handle.fd, socket, Ready.Read), 0);
-    if (error === 0) return socket;
+    if (error === 0) {
+      loop.spare.hold();
+      return socket;
+    }
     handle.close();
     throw callError(error, 'listen');
   }
@@ -44,6 +49,20 @@ export class EpollListening implements ListeningSocket, DescriptorOwner {
 
   limitQueue(backlog: number): void {
     if (this.#isOpen) this.loop.calls.listen(this.handle.fd, backlog);
+  }
+
+  tune({ receiveBuffer, sendBuffer, deferred, fastOpen }: ListenTuning): void {
+    if (!this.#isOpen) return;
+    this.#setOption(Level.Socket, SocketOption.ReceiveBuffer, receiveBuffer);
+    this.#setOption(Level.Socket, SocketOption.SendBuffer, sendBuffer);
+    if (this.place.path !== undefined) return;
+    if (deferred || this.#isDeferred) this.#setOption(Level.Tcp, TcpOption.DeferAccept, deferred ? 1 : 0);
+    this.#isDeferred = deferred;
+    this.#setOption(Level.Tcp, TcpOption.FastOpen, fastOpen);
+  }
+
+  #setOption(level: Level, option: number, value: number | undefined): void {
+    if (value !== undefined) this.loop.calls.setOption(this.handle.fd, level, option, value);
   }
 
   close(): void {
@@ -76,6 +95,8 @@ export class EpollListening implements ListeningSocket, DescriptorOwner {
 
   #failed(error: number): void {
     this.user.onAcceptFailed(callError(error, 'accept'));
+    // Clients are not left waiting.
+    if ((error === -Errno.TooManyOpen || error === -Errno.TableFull) && this.loop.spare.turnAway(this.handle.fd)) return;
     this.loop.rest(this.handle.fd);
     this.#timer = setTimeout(() => this.loop.goOn(this.handle.fd, Ready.Read), REST);
   }

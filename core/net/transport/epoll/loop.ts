@@ -9,6 +9,7 @@ import type { TlsEngine } from './openssl/engine.js';
 import { ReadViews } from './read-views.js';
 import { ReadsAhead } from './reads-ahead.js';
 import { SocketFamily } from './socket-family.js';
+import { SpareDescriptor } from './spare-descriptor.js';
 import { SplicePipe } from './splice-pipe.js';
 
 /** Events that epoll reports (epoll_ctl(2)). */
@@ -75,6 +76,7 @@ export class EpollLoop {
   /** Datagrams that leave at the end of a turn. */
   readonly outbox: DatagramOutbox;
   readonly views = new ReadViews();
+  readonly spare: SpareDescriptor;
   /** Defined while a group of events is handled: it makes the writes after the last one. */
   collecting: CollectedWrites | undefined = undefined;
   readonly #epoll: number;
@@ -107,6 +109,7 @@ export class EpollLoop {
     private readonly clock?: Clock,
   ) {
     this.outbox = new DatagramOutbox(calls);
+    this.spare = new SpareDescriptor(calls, open);
     this.#eventsAt = calls.pointer(new Uint8Array(this.#events.buffer));
     this.#changeAt = calls.pointer(new Uint8Array(this.#change.buffer));
     this.#epoll = calls.createEpoll();
