@@ -1,5 +1,5 @@
 import { ConfigErrors, configErrorsOf, type ConfigErrorData } from '../config/errors.js';
-import { errorOf } from '../contract/thrown.js';
+import { errorOf, stackOf } from '../contract/thrown.js';
 
 /** An exception of another thread or process, as plain data: errors of the configuration, or anything else. */
 export type FailureData =
@@ -10,7 +10,7 @@ export function failureData(thrown: unknown): FailureData {
   const error = errorOf(thrown);
   const errors = configErrorsOf(error);
   if (errors) return { errors: new ConfigErrors(errors).toData() };
-  return { message: error.message, stack: thrown === error ? error.stack : undefined };
+  return { message: error.message, stack: thrown === error ? stackOf(error) : undefined };
 }
 
 /** The error again: {@link ConfigErrors} when it was about the configuration. */

@@ -358,5 +358,7 @@ export function callError(
 ): NodeJS.ErrnoException {
   const code = getSystemErrorName(number);
   const where = place === undefined ? '' : ` ${place.address}${place.port === undefined ? '' : `:${place.port}`}`;
-  return Object.assign(new Error(`${syscall} ${code}${where}`), { code, errno: number, syscall, ...place });
+  const text = `${syscall} ${code}${where}`;
+  // Errors of sockets have no frames, as those of Node.js: streams read the stack of each, which would read the source maps first.
+  return Object.assign(new Error(text), { stack: `Error: ${text}`, code, errno: number, syscall, ...place });
 }
