@@ -20,6 +20,8 @@ const FILES = {
   'conf/other.pem': OTHER.cert,
   'conf/client.pem': CLIENT.cert,
   'conf/client.key': CLIENT.key,
+  'conf/garbage.pem': 'garbage',
+  'conf/broken.pem': ROOT.cert + ROOT.cert.replace(/^(.*\n.{4}).{8}/, '$1AAAAAAAA'),
   'conf/root.pem': ROOT.cert,
 };
 
@@ -234,6 +236,10 @@ const REJECTED: Readonly<Record<string, RegExp>> = {
     /cannot load "proxy_ssl_certificate" ".*none\.pem": .*2: No such file/,
   'proxy_ssl_certificate other.pem; proxy_ssl_certificate_key client.key;':
     /cannot use the certificates of "proxy_ssl_\*": .*key values mismatch/,
+  'proxy_ssl_ciphers NIX;': /SSL_CTX_set_cipher_list\("NIX"\) failed \(SSL: error:.*no cipher match\) in /,
+  'proxy_ssl_trusted_certificate garbage.pem;': /cannot load certificate ".*garbage\.pem": no certificate found in /,
+  'proxy_ssl_verify on; proxy_ssl_trusted_certificate broken.pem;': /cannot load certificate ".*broken\.pem": certificate 2 of 2: /,
+  'proxy_ssl_crl none.crl;': /cannot load CRL ".*none\.crl": .*2: No such file/,
 };
 
 for (const [directives, expected] of Object.entries(REJECTED)) {

@@ -25,6 +25,7 @@ import { folderInput, type Holdings, type UnitRecorder } from '../../config/hold
 import { serverNames } from '../../net/server-names.js';
 import type { TlsSettings } from '../../contract/manifest.js';
 import { serverTls, type ServerTls } from '../../net/server-tls.js';
+import { unusableTls } from '../../net/unusable-tls.js';
 import type { VirtualServer } from './virtual-server.js';
 
 /** A loaded module as the compiler needs it. */
@@ -272,10 +273,7 @@ export class UnitCompiler {
       try {
         return this.#contexts.of(settings);
       } catch (error) {
-        const place = node.lineInForce('ssl_certificate') ?? node.directive;
-        const message = `cannot use certificate, key or ciphers: ${(error as Error).message}`;
-        if (place === undefined) throw error;
-        throw errorAt(place, message);
+        throw unusableTls(settings, node, error as Error);
       }
     }
     return undefined;

@@ -10,6 +10,7 @@ import type { Directive } from '../../contract/tree.js';
 import type { SharedResolvers } from '../../net/dns/shared-resolvers.js';
 import { serverNames } from '../../net/server-names.js';
 import type { TlsSettings } from '../../contract/manifest.js';
+import { unusableTls } from '../../net/unusable-tls.js';
 import { serverTls, type ServerTls } from '../../net/server-tls.js';
 import { SharedByContent } from '../../net/shared-by-content.js';
 import type { CheckedStreamModule } from './checked-module.js';
@@ -102,9 +103,7 @@ export class ServerCompiler {
       try {
         return this.#contexts.of({ ...settings, alpn: settings.alpn ?? [] });
       } catch (error) {
-        const place = node.lineInForce('ssl_certificate') ?? node.directive;
-        if (place === undefined) throw error;
-        throw errorAt(place, `cannot use certificate, key or ciphers: ${(error as Error).message}`);
+        throw unusableTls(settings, node, error as Error);
       }
     }
     return undefined;

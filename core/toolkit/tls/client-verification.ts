@@ -1,15 +1,13 @@
 /** Certificates of clients (ssl_verify_client): what a server asks for, and what becomes of requests without it. */
 import { choice, number } from '../../contract/args.js';
-import { file, type ConfFile } from '../../contract/file.js';
+import { file } from '../../contract/file.js';
 import type { ClientCertificate, ClientConnection } from '../../contract/client-connection.js';
 import type { TlsSettings } from '../../contract/manifest.js';
-import type { InputFile } from '../../contract/resource.js';
 import type { BlockScope } from '../../contract/scope.js';
 import { directive, type Conf, type ContextName, type Directives } from '../../contract/spec.js';
 import type { Getter } from '../../contract/template.js';
+import { authoritiesIn, readChecked, revocationListsIn } from './pem-files.js';
 import { asciiName, legacyName } from './distinguished-name.js';
-
-const bytesOf = ({ bytes }: InputFile): Buffer => bytes;
 
 export function clientDirectives(contexts: readonly ContextName[]) {
   return {
@@ -27,21 +25,20 @@ export function clientDirectives(contexts: readonly ContextName[]) {
     }),
     ssl_client_certificate: directive({
       in: contexts,
-      args: file(authorities),
+      args: file(authoritiesIn),
       doc: 'Certificates in PEM of the authorities that sign certificates of clients; their names are sent to clients.',
     }),
     ssl_trusted_certificate: directive({
       in: contexts,
-      args: file(authorities),
+      args: file(authoritiesIn),
       doc: 'Further authorities that certificates of clients are verified with; their names are not sent to clients.',
     }),
-    ssl_crl: directive({ in: contexts, args: file(bytesOf), doc: 'Revoked certificates in PEM.' }),
+    ssl_crl: directive({
+      in: contexts,
+      args: file(revocationListsIn),
+      doc: 'Lists of revoked certificates in PEM, one for each authority.',
+    }),
   };
-}
-
-/** Undefined: there is none in it, which OpenSSL would take for no authority at all. */
-function authorities({ bytes, text }: InputFile): Buffer | undefined {
-  return text.includes('-----BEGIN CERTIFICATE-----') || text.includes('-----BEGIN TRUSTED CERTIFICATE-----') ? bytes : undefined;
 }
 
 type ClientScope = Pick<BlockScope<Directives, string, never>, 'fail' | 'file'> & {
@@ -72,6 +69,10 @@ export function clientTls(
 ): Pick<TlsSettings, 'ca' | 'trusted' | 'crl' | 'clientAuthority' | 'verifyDepth'> {
   const { ssl_client_certificate: certificate, ssl_trusted_certificate: trusted, ssl_crl: crl } = scope.conf;
   const { ssl_verify_client: verify, ssl_verify_depth: verifyDepth } = scope.conf;
+  // As in nginx, files are loaded also where no client is asked for a certificate.
+  const ca = certificate ? [readChecked(scope, certificate, 'certificate', 'ssl_client_certificate')] : [];
+  const further = trusted ? [readChecked(scope, trusted, 'certificate', 'ssl_trusted_certificate')] : [];
+  const revoked = crl && readChecked(scope, crl, 'CRL', 'ssl_crl');
   if (verify === 'off') return {};
   if (certificate === undefined && trusted === undefined && verify !== 'optional_no_ca')
     scope.fail(
@@ -79,9 +80,6 @@ export function clientTls(
       'ssl_verify_client',
       'name the authorities: ssl_client_certificate ca.pem',
     );
-  const ca = certificate ? [authoritiesIn(scope, certificate, 'ssl_client_certificate')] : [];
-  const further = trusted ? [authoritiesIn(scope, trusted, 'ssl_trusted_certificate')] : [];
-  const revoked = crl && authoritiesIn(scope, crl, 'ssl_crl');
   // A chain that one server accepts is not verified for another one that requires a shorter chain.
   const clientAuthority = digestOf([...ca, ...further, revoked ?? Buffer.of(0), Buffer.from(String(verifyDepth))]);
   // Without any, Node uses the ones that it comes with.
@@ -125,10 +123,4 @@ function dateText(time: number): string {
 
 function daysUntil(time: number): string {
   return String(Math.max(Math.floor((time - Date.now()) / DAY), 0));
-}
-
-/** Certificates of a file. */
-export function authoritiesIn(scope: ClientScope, certificate: ConfFile<Buffer | undefined>, name: string): Buffer {
-  const bytes = certificate.in(scope, name, (reason) => `cannot load certificate "${certificate.path}": ${reason}`);
-  return bytes ?? scope.fail(`cannot load certificate "${certificate.path}": no certificate found`, name);
 }

@@ -97,7 +97,8 @@ export function commanded(options: CommandOptions, commands: readonly TlsCommand
   return { ...changed, ...(both !== '' && { ciphers: both }) };
 }
 
-const isSuite = (name: string): boolean => name.startsWith('TLS_');
+/** Ciphers of TLS 1.3, which have a list of their own in OpenSSL. */
+export const isSuite = (name: string): boolean => name.startsWith('TLS_');
 
 function partsOf(ciphers = ''): Ciphers {
   const names = ciphers === '' ? [] : ciphers.split(':');

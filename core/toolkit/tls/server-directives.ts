@@ -10,6 +10,7 @@ import { clientDirectives } from './client-verification.js';
 import { VERSIONS } from './conf-commands.js';
 import { passwordsIn } from './encrypted-keys.js';
 import { pem, pemSource } from './pem.js';
+import { dhParametersIn } from './pem-files.js';
 
 /** Smaller ones hold no session: eight pages of memory. */
 const LEAST_CACHE = 32 * 1024;
@@ -72,7 +73,7 @@ export function serverTlsDirectives<R>(contexts: readonly ContextName[], server:
       inherit: 'none',
       identity: ({ args }) => args[0]?.text ?? '',
       dynamic: true,
-      doc: 'Certificate chain and private key that the API has set (/v1/ssl), in the place of those of the same kind of key that ssl_certificate names.',
+      doc: 'Certificate chain and private key in place of those of the same kind of key that ssl_certificate names. The API sets it for servers of http (PUT /v1/ssl); servers of stream name certificates in their body.',
     }),
     ssl_protocols: directive({
       in: contexts,
@@ -92,10 +93,15 @@ export function serverTlsDirectives<R>(contexts: readonly ContextName[], server:
       default: 'off',
       doc: "Prefers the server's order of ciphers to the client's.",
     }),
-    ssl_ecdh_curve: directive({ in: contexts, args: text('curve'), default: 'auto', doc: 'Curves for the key exchange.' }),
+    ssl_ecdh_curve: directive({
+      in: contexts,
+      args: text('curve'),
+      default: 'auto',
+      doc: 'Curves for the key exchange, with : between them, the preferred one first. With the event method node the order has no effect: clients choose.',
+    }),
     ssl_dhparam: directive({
       in: contexts,
-      args: file(bytesOf),
+      args: file(dhParametersIn),
       doc: 'Parameters in PEM for DHE ciphers, which are not used without.',
     }),
     ssl_session_timeout: directive({

@@ -19,10 +19,12 @@ import { CertificateWatch } from './certificate-watch.js';
 import { clientTls } from './client-verification.js';
 import { problemOf, SUITES, VERSIONS, withPath, type CommandOptions } from './conf-commands.js';
 import { digestOf } from './digest.js';
-import { unlocked } from './encrypted-keys.js';
+import { assertPasswords, unlocked } from './encrypted-keys.js';
 import { openKeyLog } from './key-log-file.js';
 import { pairsInForce, type KeyPair } from './key-pairs.js';
+import { NegotiationCheck } from './negotiation-check.js';
 import { EqualTexts, isVariable } from './pem.js';
+import { readChecked } from './pem-files.js';
 import { TICKET_KEYS, type CacheWord, type serverTlsDirectives } from './server-directives.js';
 import { besideTickets } from './session-cache.js';
 import { SessionCaches } from './session-caches.js';
@@ -76,6 +78,7 @@ export class ServerTlsSettings<R extends object> {
   readonly #tasks: Tasks;
   readonly #files: LogFiles;
   readonly #library: TlsLibrary;
+  readonly #check: NegotiationCheck;
 
   /** @param name of the module: what others have with the same session cache is another one */
   constructor(
@@ -86,6 +89,7 @@ export class ServerTlsSettings<R extends object> {
     this.#tasks = tasks;
     this.#files = files;
     this.#library = library;
+    this.#check = new NegotiationCheck(library);
     this.#watch = new CertificateWatch(events);
     this.#caches = new SessionCaches({ info, channels });
     this.#stapling = new Stapling({ info, tasks, log, channels, library, names, guard });
@@ -222,7 +226,9 @@ export class ServerTlsSettings<R extends object> {
       ...(certificates === undefined ? { cert, key: this.#keys(scope, pairs) } : { certificates }),
       ...this.#negotiation(scope, givesTickets),
       honorCipherOrder: conf.ssl_prefer_server_ciphers,
-      ...(conf.ssl_dhparam && { dhparam: this.#dhparam(scope, conf.ssl_dhparam) }),
+      ...(conf.ssl_dhparam && {
+        dhparam: readChecked(scope, conf.ssl_dhparam, '"ssl_dhparam"', 'ssl_dhparam', 'make it: openssl dhparam -out dhparam.pem 2048'),
+      }),
       sessionTimeout: Math.ceil(conf.ssl_session_timeout / 1000),
       ...clients,
       // A session is good for the certificate that it was made with, and for what the client was asked for.
@@ -243,10 +249,11 @@ export class ServerTlsSettings<R extends object> {
     const { ssl_certificate_key: named } = scope.conf;
     const passwords = this.#passwords(scope);
     return pairs.map(({ key }, at) => {
+      const path = named[at]?.path ?? '';
+      assertPasswords(scope, key, passwords, { path, place: 'ssl_certificate_key', file: 'ssl_password_file' });
       try {
         return unlocked(key, passwords);
       } catch (error) {
-        const path = named[at]?.path ?? '';
         return scope.fail(
           `cannot load certificate key "${path}": PEM_read_bio_PrivateKey() failed (${(error as Error).message})`,
           'ssl_certificate_key',
@@ -258,6 +265,12 @@ export class ServerTlsSettings<R extends object> {
 
   #negotiation(scope: TlsScope<R>, givesTickets: boolean): CommandOptions {
     const { conf } = scope;
+    if (this.#info.role !== 'worker') {
+      const problem = this.#check.ofCiphers(conf.ssl_ciphers);
+      if (problem !== undefined) scope.fail(problem, 'ssl_ciphers', 'names of ciphers: openssl ciphers');
+      const problemOfGroups = this.#check.ofGroups(conf.ssl_ecdh_curve);
+      if (problemOfGroups !== undefined) scope.fail(problemOfGroups, 'ssl_ecdh_curve', 'names of curves, as X25519:prime256v1');
+    }
     const options: CommandOptions = {
       ecdhCurve: conf.ssl_ecdh_curve,
       ...versions(conf.ssl_protocols.versions),
@@ -272,10 +285,6 @@ export class ServerTlsSettings<R extends object> {
       const problem = this.#info.role === 'worker' ? undefined : problemOf(command, this.#library);
       return problem === undefined ? command : scope.fail(problem, 'ssl_conf_command');
     });
-  }
-
-  #dhparam(scope: TlsScope<R>, parameters: ConfFile<Buffer>): Buffer {
-    return parameters.in(scope, 'ssl_dhparam', (reason) => `cannot load "ssl_dhparam" "${parameters.path}": ${reason}`);
   }
 
   #sessions(scope: TlsScope<R>): TlsSessions | undefined {

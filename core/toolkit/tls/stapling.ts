@@ -1,6 +1,6 @@
 import type { ServerInfo } from '../../contract/server-info.js';
 import type { CertificateChain, StapledStatus, StatusInquiry } from '../../contract/tls-library.js';
-import { authoritiesIn } from './client-verification.js';
+import { readChecked } from './pem-files.js';
 import { digestOf } from './digest.js';
 import { StapledStatuses, StatusOfFile, type StaplingServices, type StatusSource } from './stapled-statuses.js';
 import { responderOf } from './status-request.js';
@@ -45,8 +45,8 @@ export class Stapling {
     if (file !== undefined) return certificates.map(() => file);
     const { ssl_client_certificate: authorities, ssl_trusted_certificate: trusted } = conf;
     const known = [
-      ...(authorities ? [authoritiesIn(scope, authorities, 'ssl_client_certificate')] : []),
-      ...(trusted ? [authoritiesIn(scope, trusted, 'ssl_trusted_certificate')] : []),
+      ...(authorities ? [readChecked(scope, authorities, 'certificate', 'ssl_client_certificate')] : []),
+      ...(trusted ? [readChecked(scope, trusted, 'certificate', 'ssl_trusted_certificate')] : []),
     ];
     return certificates.map((sent) => this.#fetched(scope, sent, known));
   }

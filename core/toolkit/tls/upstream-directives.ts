@@ -1,7 +1,6 @@
 import { choice, confPath, flag, number, path, rest, template, text } from '../../contract/args.js';
-import type { ConfFile } from '../../contract/file.js';
+import { file, type ConfFile } from '../../contract/file.js';
 import type { BlockScope } from '../../contract/scope.js';
-import type { InputFile } from '../../contract/resource.js';
 import type { LogFiles } from '../../contract/log-files.js';
 import type { ServerInfo } from '../../contract/server-info.js';
 import type { LockedKey, TlsContextSettings } from '../../contract/tls-context.js';
@@ -10,8 +9,10 @@ import { CACHE_ARGUMENTS, CertificateCache, cacheOptions } from './certificate-c
 import { problemOf, SUITES, VERSIONS, withPath, type CommandOptions } from './conf-commands.js';
 import { digestOf } from './digest.js';
 import { openKeyLog } from './key-log-file.js';
-import { passwordsIn, unlocked } from './encrypted-keys.js';
+import { assertPasswords, passwordsIn, unlocked } from './encrypted-keys.js';
+import { NegotiationCheck } from './negotiation-check.js';
 import { EqualTexts, isVariable, pemSource } from './pem.js';
+import { authoritiesIn, readChecked, revocationListsIn } from './pem-files.js';
 import type { UpstreamTls } from '../../contract/upstream-tls.js';
 import { VariableCertificates, type SourcePair } from './variable-certificates.js';
 import { directive, type Conf, type ContextName, type Directives } from '../../contract/spec.js';
@@ -34,7 +35,7 @@ export function upstreamTlsDirectives<R>(contexts: readonly ContextName[]) {
     }),
     proxy_ssl_trusted_certificate: directive({
       in: contexts,
-      args: confPath(),
+      args: file(authoritiesIn),
       doc: 'Trusted CA certificates in PEM for the verification of upstreams.',
     }),
     proxy_ssl_certificate: directive({
@@ -60,8 +61,8 @@ export function upstreamTlsDirectives<R>(contexts: readonly ContextName[]) {
     }),
     proxy_ssl_crl: directive({
       in: contexts,
-      args: confPath(),
-      doc: 'Revoked certificates in PEM, for the verification of upstreams.',
+      args: file(revocationListsIn),
+      doc: 'Lists of revoked certificates in PEM, one for each authority, for the verification of upstreams.',
     }),
     proxy_ssl_conf_command: directive({
       in: contexts,
@@ -102,6 +103,7 @@ type TlsScope<R> = Pick<BlockScope<Directives, string, never>, 'fail' | 'file' |
 /** The TLS settings of the places of one traffic engine that pass requests or sessions on. */
 export class UpstreamTlsSettings<R extends object> {
   readonly #texts = new EqualTexts();
+  readonly #check: NegotiationCheck;
   /** By the line that says it: what inherits it shares the cache. */
   readonly #caches = new WeakMap<object, CertificateCache>();
 
@@ -109,7 +111,9 @@ export class UpstreamTlsSettings<R extends object> {
     private readonly files: LogFiles,
     private readonly library: TlsLibrary,
     private readonly info: Pick<ServerInfo, 'role'>,
-  ) {}
+  ) {
+    this.#check = new NegotiationCheck(library);
+  }
 
   /** Values of the directives. Files are read, and missing ones reported, only where TLS is used. */
   of(scope: TlsScope<R>, isSpoken: boolean): UpstreamTls {
@@ -117,6 +121,7 @@ export class UpstreamTlsSettings<R extends object> {
     const { conf } = scope;
     const { proxy_ssl_key_log: keyLog } = conf;
     const commands = isSpoken ? this.#commands(scope) : [];
+    if (isSpoken) this.#assertCiphers(scope);
     return {
       ...(isSpoken ? this.#certificates(scope, cache) : { context: {} }),
       ...(isSpoken && keyLog !== undefined && { keyLog: openKeyLog(scope, this.files, keyLog, 'proxy_ssl_key_log') }),
@@ -127,6 +132,11 @@ export class UpstreamTlsSettings<R extends object> {
       ...(commands.length > 0 && { commands }),
       ...(conf.proxy_ssl_alpn && { alpn: conf.proxy_ssl_alpn.protocols }),
     };
+  }
+
+  #assertCiphers(scope: TlsScope<R>): void {
+    const problem = this.info.role === 'worker' ? undefined : this.#check.ofCiphers(scope.conf.proxy_ssl_ciphers);
+    if (problem !== undefined) scope.fail(problem, 'proxy_ssl_ciphers', 'names of ciphers: openssl ciphers');
   }
 
   #commands(scope: TlsScope<R>): readonly TlsCommand[] {
@@ -175,12 +185,13 @@ function contextOf(scope: TlsScope<never>): TlsContextSettings {
   if (conf.proxy_ssl_verify && trusted === undefined) {
     scope.fail('no proxy_ssl_trusted_certificate for proxy_ssl_verify', 'proxy_ssl_verify');
   }
-  const { proxy_ssl_crl: revoked } = conf;
+  const { proxy_ssl_crl: crl } = conf;
+  const revoked = crl && readChecked(scope, crl, 'CRL', 'proxy_ssl_crl');
   return {
     ...negotiation(scope),
-    ...(trusted !== undefined && { ca: readFile(scope, trusted, 'proxy_ssl_trusted_certificate') }),
+    ...(trusted !== undefined && { ca: readChecked(scope, trusted, 'certificate', 'proxy_ssl_trusted_certificate') }),
     // Without authorities nothing is compared with it.
-    ...(revoked !== undefined && trusted !== undefined && conf.proxy_ssl_verify && { crl: readFile(scope, revoked, 'proxy_ssl_crl') }),
+    ...(revoked !== undefined && trusted !== undefined && conf.proxy_ssl_verify && { crl: revoked }),
   };
 }
 
@@ -193,14 +204,16 @@ function negotiation(scope: TlsScope<never>): CommandOptions {
 }
 
 function passwordsOf(scope: TlsScope<never>): readonly string[] {
-  const { proxy_ssl_password_file: file } = scope.conf;
-  return file === undefined ? [] : scope.file(file, passwordsIn, 'proxy_ssl_password_file');
+  const { proxy_ssl_password_file: path } = scope.conf;
+  return path === undefined ? [] : scope.file(path, passwordsIn, 'proxy_ssl_password_file');
 }
 
 function openedKey(scope: TlsScope<never>, source: ConfFile<Buffer>): Buffer | LockedKey {
   const key = read(scope, source, 'proxy_ssl_certificate_key');
+  const passwords = passwordsOf(scope);
+  assertPasswords(scope, key, passwords, { path: source.path, place: 'proxy_ssl_certificate_key', file: 'proxy_ssl_password_file' });
   try {
-    return unlocked(key, passwordsOf(scope));
+    return unlocked(key, passwords);
   } catch (error) {
     return scope.fail(
       `cannot load certificate key "${source.path}": PEM_read_bio_PrivateKey() failed (${(error as Error).message})`,
@@ -212,9 +225,3 @@ function openedKey(scope: TlsScope<never>, source: ConfFile<Buffer>): Buffer | L
 function read(scope: TlsScope<never>, pem: ConfFile<Buffer>, name: string): Buffer {
   return pem.in(scope, name, (reason) => `cannot load "${name}" "${pem.path}": ${reason}`);
 }
-
-function readFile(scope: TlsScope<never>, file: string, name: string): Buffer {
-  return scope.file(file, bytesOf, name, (reason) => `cannot load "${name}" "${file}": ${reason}`);
-}
-
-const bytesOf = ({ bytes }: InputFile): Buffer => bytes;
