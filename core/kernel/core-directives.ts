@@ -172,7 +172,7 @@ export const eventsDirectives = {
   use: directive({
     in: ['events'],
     args: eventMethod(),
-    doc: '`epoll`: connections without TLS use the system calls of Linux (Node.js 26). All others: the sockets of Node.js. Default: `epoll` where it is possible, else `node`.',
+    doc: '`epoll`: connections use the system calls of Linux, and TLS the OpenSSL of Node.js without its sockets (Node.js 26). All others: the sockets of Node.js. Default: `epoll` where it is possible, else `node`.',
   }),
   io_uring: directive({
     in: ['events'],

@@ -84,7 +84,7 @@ export class DynamicCertificates {
           return [serverAt(this.servers, { addr_port: address, ...(name !== undefined && { server_name: name }) })];
         } catch (error) {
           if (!(error instanceof ApiError)) throw error;
-          missing.push(error);
+          missing.push(this.#withEngine(error, address));
           return [];
         }
       }),
@@ -98,6 +98,16 @@ export class DynamicCertificates {
         missing.map(({ message }) => ({ message })),
       );
     return [...new Map(found.map((server) => [server.directive.id, server])).values()];
+  }
+
+  /** An address without a server of `http` may be one of `stream`. */
+  #withEngine(error: ApiError, address: string): ApiError {
+    if (error.code !== 'ServerNotFound' || this.servers.at(address).length > 0) return error;
+    return new ApiError(
+      error.status,
+      error.code,
+      `${error.message}; servers of "stream" have their certificates in their body (/v1/stream_srv)`,
+    );
   }
 
   /** @throws ApiError 400 when no client would see the certificate */

@@ -249,6 +249,7 @@ test.serial('every server that is named has to be there, and dry runs and condit
   t.is(missing.status, 404);
   t.is(errorOf(missing).code, 'ServerNotFound');
   t.is(errorOf(missing).details?.length, 3);
+  t.regex(missing.body, /no server listens there; servers of \\"stream\\" have their certificates in their body/);
   const place = { listens: [at(node, 'tls')], serverNames: ['a.example'] };
   const none = await node.call('PUT', '/ssl', { type: 'del', ...place });
   t.is(none.status, 404);

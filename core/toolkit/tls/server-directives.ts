@@ -97,7 +97,7 @@ export function serverTlsDirectives<R>(contexts: readonly ContextName[], server:
       in: contexts,
       args: text('curve'),
       default: 'auto',
-      doc: 'Curves for the key exchange, with : between them, the preferred one first. With the event method node the order has no effect: clients choose.',
+      doc: 'Curves for the key exchange, with : between them. The order of the client decides, or with ssl_prefer_server_ciphers that of the server; TLS 1.3 prefers a curve for which the client has sent a key.',
     }),
     ssl_dhparam: directive({
       in: contexts,
