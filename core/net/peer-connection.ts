@@ -40,6 +40,8 @@ export class PeerConnection implements TlsConnectingUser, Timed {
   connected = false;
   /** How bad it is that there was no descriptor for it, or not its source: the member has nothing to do with that. Undefined: it is not so. */
   ownFailure: 'alert' | 'crit' | undefined = undefined;
+  /** How bad it is that it failed. */
+  failureLevel: 'error' | 'crit' = 'error';
   /** The protocol that ALPN has chosen. */
   alpn: string | undefined = undefined;
   /** Memory of reads, but for TLS by Node.js. */
@@ -202,6 +204,7 @@ export class PeerConnection implements TlsConnectingUser, Timed {
 
   onError(error: NodeJS.ErrnoException): void {
     this.ownFailure = ownFailureOf(error);
+    if (this.#isUnixFailure && !REFUSALS.has(error.code ?? '')) this.failureLevel = 'crit';
     this.#reason = this.#reasonOf(error);
     // An error of TLS after the handshake is reported, and the socket stays open (Node's lib/_tls_wrap.js).
     this.socket.destroy();
@@ -222,16 +225,34 @@ export class PeerConnection implements TlsConnectingUser, Timed {
     this.close();
   }
 
+  /** A member at a unix socket cannot be connected to. */
+  get #isUnixFailure(): boolean {
+    return this.ownFailure === undefined && !this.connected && !this.isHandshaking && 'path' in this.peer.address;
+  }
+
   #reasonOf(error: NodeJS.ErrnoException & { readonly address?: string }): string {
     if (error instanceof NotOpened) return error.message;
     // The handshake could not begin, although the member is reachable.
     if (this.tls !== undefined && !this.connected && error.syscall === undefined) return error.message;
     const own = error.syscall === 'bind' ? `bind(${error.address ?? ''})` : 'socket()';
     const moved = error.syscall?.startsWith('SSL_') === true ? `${error.syscall}()` : 'recv()';
-    const call = this.ownFailure !== undefined ? own : this.connected ? moved : 'connect()';
+    const { address } = this.peer;
+    const connecting = 'path' in address ? `connect() to unix:${address.path}` : 'connect()';
+    const call = this.ownFailure !== undefined ? own : this.connected ? moved : connecting;
     return `${call} failed (${systemErrorText(error)})`;
   }
 }
+
+/** Failures of connect(2) that a member causes by being down or busy; others are errors of the configuration or the system (as nginx has it). */
+const REFUSALS: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EAGAIN',
+  'ENETDOWN',
+  'ENETUNREACH',
+  'EHOSTDOWN',
+  'EHOSTUNREACH',
+]);
 
 /** Of a connection that is not made; it fails as one to a member that does not listen. */
 class NotOpened extends Error {}

@@ -104,7 +104,8 @@ test('send_timeout ends a client that takes nothing, and not one that takes litt
   const srv = await startSrv(
     t,
     `error_log logs/error.log info;
-    events {} http { send_timeout 2s; server { listen 127.0.0.1:%%PORT_web%%; location / { proxy_pass http://127.0.0.1:${backend.port}; } } }`,
+    events {} http { send_timeout 2s; upstream app { server 127.0.0.1:${backend.port}; }
+    server { listen 127.0.0.1:%%PORT_web%%; location / { proxy_pass http://app; } } }`,
   );
   const stuck = await connectRaw(t, srv.port('web'));
   stuck.socket.pause();
@@ -118,7 +119,7 @@ test('send_timeout ends a client that takes nothing, and not one that takes litt
     slow.socket.pause();
     setTimeout(() => slow.socket.resume(), 20);
   });
-  await srv.waitForLog(/client timed out .* while sending to client/);
+  await srv.waitForLog(new RegExp(`client timed out .* while sending to client, .*upstream: "http://127.0.0.1:${backend.port}/"`));
   await slow.receiveAll(60_000);
   t.true(took > 12_000_000, `all of it, and not ${took}`);
 });

@@ -14,7 +14,7 @@ const site = shared(async (scope): Promise<Srv> => {
   scope.teardown(() => backend.close());
   return startSrv(
     scope,
-    `worker_processes 2;
+    `worker_processes 2; error_log logs/error.log;
     events {}
     http {
       upstream group { server unix:${path}; }
@@ -28,6 +28,7 @@ const site = shared(async (scope): Promise<Srv> => {
         location /denied { deny unix:; allow all; proxy_pass http://group; }
         location /group { proxy_pass http://group; }
         location /direct { proxy_pass http://unix:${path}; }
+        location /gone/ { proxy_pass http://unix:%%PREFIX%%/gone.sock:/base/; }
         location /uri/ { proxy_pass http://unix:${path}:/base/; }
       }
     }`,
@@ -39,6 +40,14 @@ async function ask(t: ExecutionContext, to: string | number, path: string): Prom
   const received = await exchange(t, to, `GET ${path} HTTP/1.0\r\nHost: a\r\n\r\n`);
   return `${received.slice(9, 12)} ${received.split('\r\n\r\n')[1] ?? ''}`;
 }
+
+test.serial('a member whose socket does not exist is named in the log', async (t) => {
+  const srv = await site();
+  t.regex(await ask(t, srv.port('web'), '/gone/x'), /^502 /);
+  const socket = srv.path('gone.sock');
+  const text = `connect\\(\\) to unix:${socket} failed \\(2: No such file or directory\\) while connecting to upstream`;
+  t.truthy(await srv.waitForLog(new RegExp(`\\[crit\\] .*${text}, .*upstream: "http://unix:${socket}:/base/x"`)));
+});
 
 const modeOf = (srv: Srv): string => (statSync(srv.path('mode.sock')).mode & 0o777).toString(8);
 

@@ -1,3 +1,4 @@
+import { truncateSync } from 'node:fs';
 import test from 'ava';
 import { httpBackend, rawBackend } from '../harness/backends.js';
 import { connectRaw, get } from '../harness/client.js';
@@ -32,6 +33,38 @@ test('a member that fails max_fails times rests for fail_timeout', async (t) => 
   });
   for (let at = 0; at < 4; at++) await get(port, '/');
   t.is(reset.connections, 3, 'one trial a time');
+});
+
+test('resets within a response are logged as such, of a member and of a client', async (t) => {
+  const reset = await rawBackend(t, (socket) => {
+    socket.on('data', () =>
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nbegin', () => setTimeout(() => socket.resetAndDestroy(), 100)),
+    );
+  });
+  const srv = await startSrv(
+    t,
+    `error_log logs/error.log info;
+    events {}
+    http {
+      server {
+        listen 127.0.0.1:%%PORT_web%%;
+        location / { proxy_pass http://127.0.0.1:${reset.port}; proxy_buffering off; }
+        location /large { root ./; }
+      }
+    }`,
+    { files: { large: '' } },
+  );
+  truncateSync(srv.path('large'), 50_000_000);
+  const client = await connectRaw(t, srv.port('web'));
+  client.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  await srv.waitForLog(/\[error\] .* recv\(\) failed \(104: Connection reset by peer\) while reading upstream, client/);
+  const leaving = await connectRaw(t, srv.port('web'));
+  leaving.send('GET /large HTTP/1.1\r\nHost: a\r\n\r\n');
+  await leaving.receive(/ 200 OK/);
+  leaving.socket.resetAndDestroy();
+  t.truthy(
+    await srv.waitForLog(/\[info\] .* client prematurely closed connection while sending response to client, client: .*GET \/large/),
+  );
 });
 
 test('max_fails=0 never rests, and a member that is alone neither', async (t) => {

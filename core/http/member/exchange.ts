@@ -75,9 +75,11 @@ export class Exchange implements RequestOwner, MemberReader, QueueUser, Upstream
 
   get url(): string | undefined {
     if (!this.#attempts.begun) return undefined;
-    const address = this.#attempts.current?.peer?.server ?? this.upstream.name;
+    const address = this.#attempts.current?.peer?.server ?? this.attempts.at(-1)?.address ?? this.upstream.name;
     const { shownScheme, scheme } = this.route.plan;
-    return this.route.isTunnel ? address : `${shownScheme ?? scheme}://${address}${this.target}`;
+    // As nginx separates a path from another one.
+    const colon = address.startsWith('unix:') ? ':' : '';
+    return this.route.isTunnel ? address : `${shownScheme ?? scheme}://${address}${colon}${this.target}`;
   }
 
   // The client's side.
@@ -175,7 +177,7 @@ export class Exchange implements RequestOwner, MemberReader, QueueUser, Upstream
 
   onClosed(reason: string): void {
     if (this.#relay === undefined) this.#closedBefore(reason);
-    else this.#truncated('upstream prematurely closed connection while reading upstream');
+    else this.#truncated(`${reason === '' ? 'upstream prematurely closed connection' : reason} while reading upstream`);
   }
 
   onRefused(): void {
@@ -322,7 +324,7 @@ export class Exchange implements RequestOwner, MemberReader, QueueUser, Upstream
   fail(failure: AttemptFailure, text: string): void {
     const { request, route } = this;
     const { next } = route.plan;
-    request.context.log.write('error', text, request);
+    request.context.log.write(this.#attempts.current?.stream?.failureLevel ?? 'error', text, request);
     this.#attempts.because(text);
     if (this.#relay !== undefined) {
       this.#cutOff();

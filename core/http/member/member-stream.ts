@@ -54,6 +54,8 @@ export interface MemberStream {
   readonly isReused: boolean;
   /** How bad it is that the server itself has no means to connect. Undefined: it is not so. */
   readonly ownFailure: 'alert' | 'crit' | undefined;
+  /** How bad it is that it could not be connected. */
+  readonly failureLevel: 'error' | 'crit';
   /** See {@link PeerConnection.isHandshaking}. */
   readonly isHandshaking: boolean;
   /** Bytes on the wire, and how many of those received were the head. */

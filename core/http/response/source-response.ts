@@ -109,6 +109,7 @@ export class SourceResponse implements RequestOwner, Lender {
 
   /** The client is gone. */
   abort(): void {
+    this.request.context.log.write('info', 'client prematurely closed connection while sending response to client', this.request);
     this.#close();
   }
 

@@ -64,7 +64,7 @@ export class SessionAttempts implements SessionTrace {
     const peer = current?.peer;
     if (current === undefined || peer === undefined) return false;
     current.failure = `${reason} while ${doing} upstream`;
-    session.context.log.write('error', current.failure, session);
+    session.context.log.write(current.connection?.failureLevel ?? 'error', current.failure, session);
     current.end(true, status);
     (this.#choice ??= new Choice(undefined, session)).exclude(peer);
     if (this.next.enabled && this.#mayGoOn()) return true;

@@ -77,6 +77,9 @@ export class SerialStream implements MemberStream, MemberConnection, PeerUser, I
   get ownFailure(): 'alert' | 'crit' | undefined {
     return this.connection.ownFailure;
   }
+  get failureLevel(): 'error' | 'crit' {
+    return this.connection.failureLevel;
+  }
   get isHandshaking(): boolean {
     return this.connection.isHandshaking;
   }

@@ -65,6 +65,9 @@ export class Http2MemberStream implements MemberStream, SendingStream, Timed {
   get ownFailure(): 'alert' | 'crit' | undefined {
     return this.connection.ownFailure;
   }
+  get failureLevel(): 'error' | 'crit' {
+    return this.connection.failureLevel;
+  }
   get isHandshaking(): boolean {
     return this.connection.isHandshaking;
   }

@@ -97,6 +97,9 @@ export class Http2MemberConnection implements PeerUser, IdleConnection {
   get ownFailure(): 'alert' | 'crit' | undefined {
     return this.#connection.ownFailure;
   }
+  get failureLevel(): 'error' | 'crit' {
+    return this.#connection.failureLevel;
+  }
   get isHandshaking(): boolean {
     return this.#connection.isHandshaking;
   }
