@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { makeToken } from '../../core/api/access/token-file.js';
 import { run } from '../../core/ctl/main.js';
+import { usesEpoll } from '../harness/event-methods.js';
 import { get, json } from '../harness/client.js';
 import { plugin } from '../harness/plugins.js';
 import { shared as sharedBy } from '../harness/scope.js';
@@ -45,8 +46,7 @@ const shared = sharedBy((scope) => {
   });
 });
 
-const hasEpoll = process.platform === 'linux' && process.versions.node.startsWith('26.');
-const USED_METHOD = hasEpoll && process.env['SRV_TEST_USE'] !== 'node' ? 'epoll' : 'node';
+const USED_METHOD = usesEpoll ? 'epoll' : 'node';
 
 interface Thread {
   readonly loop_delay: Readonly<Record<'mean' | 'p50' | 'p99' | 'max', number>>;

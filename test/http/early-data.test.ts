@@ -7,6 +7,7 @@ import { SystemCalls } from '../../core/net/transport/epoll/calls.js';
 import { OpenTls } from '../../core/net/transport/open-tls.js';
 import { TlsEngine } from '../../core/net/transport/epoll/openssl/engine.js';
 import { NONE } from '../../core/net/transport/epoll/openssl/library.js';
+import { hasEpoll } from '../harness/event-methods.js';
 import { httpBackend } from '../harness/backends.js';
 import { selfSigned } from '../harness/certificate.js';
 import { check } from '../harness/check.js';
@@ -23,8 +24,7 @@ const engine = new TlsEngine(ffi, calls, new OpenTls());
 const { c } = engine.ssl;
 const context = new TlsContext({ ca: [] });
 
-const isUsed = process.platform === 'linux' && process.versions.node.startsWith('26.');
-const ofLinux = isUsed ? test : test.skip;
+const ofLinux = hasEpoll ? test : test.skip;
 
 const site = shared(async (scope: Scope): Promise<Srv> => {
   const backend = await httpBackend(scope, (request, response) => {

@@ -1,10 +1,10 @@
 /** The pipe of a worker through which the system passes bodies on: it is opened with the first one, and there is no other sign of it. */
 import { readdirSync, readlinkSync } from 'node:fs';
+import { usesEpoll } from '../harness/event-methods.js';
 import type { Srv } from '../harness/srv.js';
 
-const isUsed = process.platform === 'linux' && process.versions.node.startsWith('26.') && process.env['SRV_TEST_USE'] !== 'node';
 /** Descriptors of a worker for it. Where bytes are not passed on, everything else is the same. */
-export const pipesAreMade = isUsed ? 2 : 0;
+export const pipesAreMade = usesEpoll ? 2 : 0;
 
 export function pipesOf({ pid }: Srv): number {
   return readdirSync(`/proc/${pid}/fd`).filter((number) => {

@@ -6,9 +6,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, type ConnectionOptions } from 'node:tls';
 import type { AddressInfo } from 'node:net';
-import type { ExecutionContext } from 'ava';
+import anyTest, { type ExecutionContext } from 'ava';
 import { certificateFor, selfSigned, type Certificate } from '../harness/certificate.js';
 import { check } from '../harness/check.js';
+import { usesEpoll } from '../harness/event-methods.js';
 import { freePort } from '../harness/ports.js';
 import { FakeChannels } from '../../testing/channels.js';
 import { FakeControlPlaneGuard, FakeHostNames } from '../../testing/host-names.js';
@@ -24,6 +25,8 @@ import { tempFolder } from '../harness/temp.js';
 import { waitFor } from '../harness/wait.js';
 
 const test = testWith('openssl');
+/** Tests of servers that cannot staple over the sockets of Node.js. */
+const epollTest = usesEpoll ? test : anyTest.skip;
 
 const authority = selfSigned('authority.example');
 const serialOf = ({ cert }: Certificate): string => new X509Certificate(cert).serialNumber;
@@ -92,7 +95,7 @@ const stapled = (t: ExecutionContext, port: number, options: ConnectionOptions =
 const RSA_ONLY = { maxVersion: 'TLSv1.2', ciphers: 'ECDHE-RSA-AES128-GCM-SHA256' } as const;
 const EC_ONLY = { maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES128-GCM-SHA256' } as const;
 
-test('clients that ask get the status of the certificate that was chosen, in both engines and all workers', async (t) => {
+epollTest('clients that ask get the status of the certificate that was chosen, in both engines and all workers', async (t) => {
   const port = await freePort(t);
   const responder = `http://127.0.0.1:${port}`;
   const ec = certificateFor(['ec.example'], { issuer: authority, responder });
@@ -131,7 +134,7 @@ test('clients that ask get the status of the certificate that was chosen, in bot
   t.true(worker);
 });
 
-test('while there is no good status handshakes succeed without one, and the error log says why', async (t) => {
+epollTest('while there is no good status handshakes succeed without one, and the error log says why', async (t) => {
   const port = await freePort(t);
   const url = `http://127.0.0.1:${port}`;
   const odd = createServer((request, response) => {
@@ -177,7 +180,7 @@ test('while there is no good status handshakes succeed without one, and the erro
   }
 });
 
-test('ssl_stapling_file is sent as it is', async (t) => {
+epollTest('ssl_stapling_file is sent as it is', async (t) => {
   const folder = tempFolder(t);
   const own = certificateFor(['own.example'], { issuer: authority });
   writeFileSync(join(folder, 'ca.pem'), authority.cert);
@@ -266,7 +269,7 @@ test('a status is fetched again before it ends, and sent as long as it is valid'
 const server = (name: string, more: string): string =>
   `server { listen unix:s ssl; server_name s${more.length}; ssl_certificate ${name}.pem; ssl_certificate_key ${name}.key; ssl_stapling on; ${more} return 200; }`;
 
-test('what is wrong with stapling is said by -t', async (t) => {
+epollTest('what is wrong with stapling is said by -t', async (t) => {
   const plain = certificateFor(['plain.example'], { issuer: authority });
   const secure = certificateFor(['secure.example'], { issuer: authority, responder: 'https://127.0.0.1/' });
   const files = {

@@ -3,13 +3,13 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import test from 'ava';
+import { usesEpoll } from '../harness/event-methods.js';
 import { get } from '../harness/client.js';
 import { SlowDisk } from '../harness/slow-disk.js';
 import { startSrv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 
 /** With `use node` a worker waits for the disk, as nginx does. */
-const isUsed = process.platform === 'linux' && process.versions.node.startsWith('26.') && process.env['SRV_TEST_USE'] !== 'node';
 
 /** Directives of a location, by its path; and the body of the response. */
 const LOOKS: Readonly<Record<string, readonly [directives: string, body: string]>> = {
@@ -23,7 +23,7 @@ const LOOKS: Readonly<Record<string, readonly [directives: string, body: string]
   '/secret': ['auth_basic site; auth_basic_user_file $document_root/users;', 'the file'],
 };
 
-(isUsed ? test : test.skip)('a disk that does not respond holds up the requests that look for files there, and no worker', async (t) => {
+(usesEpoll ? test : test.skip)('a disk that does not respond holds up the requests that look for files there, and no worker', async (t) => {
   const disk = SlowDisk.mount(t);
   if (disk === undefined) return void t.pass('no file system of its own');
   const put = (path: string, content: string | Buffer): Promise<void> => writeFile(join(disk.folder, path), content);

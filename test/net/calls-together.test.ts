@@ -5,13 +5,14 @@ import test, { type ExecutionContext } from 'ava';
 import * as fc from 'fast-check';
 import type { Connection, ConnectionUser } from '../../core/net/transport/connection.js';
 import { Errno } from '../../core/net/transport/epoll/errno.js';
+import { hasEpoll } from '../harness/event-methods.js';
 import { waitFor } from '../harness/wait.js';
 import { client, stage, Witness, type Stage } from './failing-calls.js';
 
 const MANY = 24;
 
 const isPossible = (): boolean => {
-  if (process.platform !== 'linux' || !process.versions.node.startsWith('26.')) return false;
+  if (!hasEpoll) return false;
   const teardowns: (() => void)[] = [];
   const it = stage({ teardown: (after: () => void) => teardowns.push(after) } as unknown as ExecutionContext);
   it.loop.useRing(true);

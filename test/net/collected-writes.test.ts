@@ -8,8 +8,9 @@ import { CollectedWrites } from '../../core/net/transport/epoll/collected-writes
 import { Errno } from '../../core/net/transport/epoll/errno.js';
 import { IoRing, MOST_CALLS } from '../../core/net/transport/epoll/io-ring.js';
 import { OpenDescriptors } from '../../core/net/transport/open-descriptors.js';
+import { hasEpoll } from '../harness/event-methods.js';
 
-const ofLinux = process.platform === 'linux' && process.versions.node.startsWith('26.') ? test.serial : test.serial.skip;
+const ofLinux = hasEpoll ? test.serial : test.serial.skip;
 
 /** Opens this file so many times. */
 function openFiles(open: OpenDescriptors, count: number): number[] {

@@ -4,6 +4,7 @@ import { readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import test from 'ava';
+import { hasEpoll } from '../harness/event-methods.js';
 import { httpBackend, rawBackend } from '../harness/backends.js';
 import { connectRaw, exchange, get } from '../harness/client.js';
 import { check } from '../harness/check.js';
@@ -55,8 +56,7 @@ const site = shared(startSite);
 
 const openFiles = ({ pid }: Srv): number => readdirSync(`/proc/${pid}/fd`).length;
 
-const isUsed = process.platform === 'linux' && process.versions.node.startsWith('26.');
-const ofLinux = isUsed ? test.serial : test.serial.skip;
+const ofLinux = hasEpoll ? test.serial : test.serial.skip;
 
 ofLinux('the log says which method is used', async (t) => {
   const { srv } = await site();

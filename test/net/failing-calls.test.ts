@@ -14,11 +14,11 @@ import { TimerWheel } from '../../core/net/timers.js';
 import { Errno } from '../../core/net/transport/epoll/errno.js';
 import { EpollConnection } from '../../core/net/transport/epoll/epoll-connection.js';
 import { EpollDatagrams } from '../../core/net/transport/epoll/epoll-datagrams.js';
+import { hasEpoll } from '../harness/event-methods.js';
 import { waitFor } from '../harness/wait.js';
 import { acceptedOf, client, type FailingDatagrams, openFiles, stage, Witness } from './failing-calls.js';
 
-const isUsed = process.platform === 'linux' && process.versions.node.startsWith('26.');
-const ofLinux = isUsed ? test.serial : test.serial.skip;
+const ofLinux = hasEpoll ? test.serial : test.serial.skip;
 
 const BrokenDescriptor = 9;
 const TooManyFiles = 24;

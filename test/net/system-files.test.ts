@@ -13,10 +13,10 @@ import { NodeTransport } from '../../core/net/transport/node/node-transport.js';
 import { OpenDescriptors } from '../../core/net/transport/open-descriptors.js';
 import type { Transport } from '../../core/net/transport/transport.js';
 import { TransportFiles } from '../../core/net/transport/transport-files.js';
+import { hasEpoll } from '../harness/event-methods.js';
 import { tempFolder } from '../harness/temp.js';
 
-const isUsed = process.platform === 'linux' && process.versions.node.startsWith('26.');
-const ofLinux = isUsed ? test : test.skip;
+const ofLinux = hasEpoll ? test : test.skip;
 
 const bytes = (path: string): string => Buffer.from(path).toString('latin1');
 
@@ -163,7 +163,7 @@ ofLinux('a path that was in memory a moment ago is looked up with one call, late
   t.deepEqual(looked(file), [false], 'not more than some thousand are');
 });
 
-const alone = isUsed ? test.serial : test.serial.skip;
+const alone = hasEpoll ? test.serial : test.serial.skip;
 
 // Descriptors of the process are counted.
 alone('a path that is not in memory is looked up by another thread, and any descriptor is closed', async (t) => {

@@ -2,6 +2,7 @@
 import test from 'ava';
 import { createServer } from 'node:tls';
 import type { AddressInfo, Socket } from 'node:net';
+import { hasEpoll } from '../harness/event-methods.js';
 import { rawBackend } from '../harness/backends.js';
 import { selfSigned } from '../harness/certificate.js';
 import { get } from '../harness/client.js';
@@ -131,11 +132,9 @@ async function startSite(t: Scope, method: string): Promise<Site> {
   return { srv };
 }
 
-const isEpollPossible = process.platform === 'linux' && process.versions.node.startsWith('26.');
-
 for (const method of ['epoll', 'node']) {
   const site = shared((t) => startSite(t, `use ${method};`));
-  const tried = method === 'node' || isEpollPossible ? test : test.skip;
+  const tried = method === 'node' || hasEpoll ? test : test.skip;
   const asked = async (path: string): Promise<string> => (await get((await site()).srv.port('web'), path)).body;
 
   tried(`${method}: a connection, with and without TLS`, async (t) => {

@@ -1,12 +1,12 @@
 /** A listener on all addresses responds from the one that the client has sent to: another one's response would not be taken. */
 import { createSocket } from 'node:dgram';
 import test from 'ava';
+import { usesEpoll } from '../harness/event-methods.js';
 import { datagramBackend, echo } from '../harness/datagrams.js';
 import { shared } from '../harness/scope.js';
 import { startSrv } from '../harness/srv.js';
 
-const hasEpoll = process.platform === 'linux' && process.versions.node.startsWith('26.') && process.env['SRV_TEST_USE'] !== 'node';
-const ofEpoll = hasEpoll ? test.serial : test.serial.skip;
+const ofEpoll = usesEpoll ? test.serial : test.serial.skip;
 
 const site = shared(async (t) => {
   const backend = await datagramBackend(t, echo);
