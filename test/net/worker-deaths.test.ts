@@ -1,4 +1,5 @@
 /** Workers that die while others go on: what the system still has of them must not be memory that another one uses by then. */
+import { readdirSync, readlinkSync } from 'node:fs';
 import test from 'ava';
 import { httpBackend } from '../harness/backends.js';
 import { get } from '../harness/client.js';
@@ -7,6 +8,8 @@ import { startSrv } from '../harness/srv.js';
 import { waitFor } from '../harness/wait.js';
 
 const DEATHS = 12;
+/** Deaths after which the process has what it needs. */
+const SETTLED = 4;
 
 /** A location that ends the worker when the request is under way. */
 const EXIT = plugin('exit', {
@@ -14,7 +17,19 @@ const EXIT = plugin('exit', {
   body: `compile({ conf }) { return conf.exit && { content: () => new Promise(() => setImmediate(() => process.exit(3))) }; }`,
 });
 
-test('the process survives the deaths of its workers under traffic', async (t) => {
+/** Descriptors of epoll that a process has: each thread of its own, and of Node.js. */
+function eventPolls(pid: number): number {
+  const kinds = readdirSync(`/proc/${pid}/fd`).map((name) => {
+    try {
+      return readlinkSync(`/proc/${pid}/fd/${name}`);
+    } catch {
+      return ''; // it was closed meanwhile
+    }
+  });
+  return kinds.filter((kind) => kind.includes('eventpoll')).length;
+}
+
+test('the process survives the deaths of its workers under traffic, and keeps nothing of them', async (t) => {
   const backend = await httpBackend(t, (_, response) => setTimeout(() => response.end('hello'), 3));
   const srv = await startSrv(
     t,
@@ -23,10 +38,14 @@ test('the process survives the deaths of its workers under traffic', async (t) =
     { files: { 'modules/exit.js': EXIT }, allowCrashes: true },
   );
   const isServed = async (): Promise<boolean> => (await get(srv.port('web'), '/').catch(() => undefined))?.body === 'hello';
+  let before = Infinity;
   for (let deaths = 0; deaths < DEATHS; deaths++) {
+    if (deaths === SETTLED) before = eventPolls(srv.pid);
     await Promise.all(Array.from({ length: 20 }, isServed));
     await get(srv.port('web'), '/exit').catch(() => undefined);
     await waitFor('a worker', isServed);
   }
   t.true(await isServed());
+  // A worker has two, and one may be on its way.
+  await waitFor('no descriptor of a dead worker', () => eventPolls(srv.pid) < before + (DEATHS - SETTLED) / 2);
 });

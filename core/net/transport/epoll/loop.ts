@@ -114,6 +114,7 @@ export class EpollLoop {
     this.#changeAt = calls.pointer(new Uint8Array(this.#change.buffer));
     this.#epoll = calls.createEpoll();
     if (this.#epoll < 0) throw callError(this.#epoll, 'epoll_create1');
+    open.add(this.#epoll);
     try {
       this.#test();
       this.#node = calls.nodeLoop(this.#stay);
@@ -121,6 +122,7 @@ export class EpollLoop {
       const error = this.#register(this.#node.descriptor, forNode, Ready.Read);
       if (error < 0) throw callError(error, 'epoll_ctl');
     } catch (error) {
+      open.delete(this.#epoll);
       calls.close(this.#epoll);
       throw error;
     }
