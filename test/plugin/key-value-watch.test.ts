@@ -14,7 +14,11 @@ const WATCHING = plugin('watching', {
     this.pairs = pairs.space('acme');
     this.seen = [];
     this.channel = channels.open('heard', {
-      told: ([key, value, ttl]) => void (value === '' ? this.pairs.delete(key) : this.pairs.set(key, value, { ttl: Number(ttl) })),
+      told: ([key, value, ttl]) => {
+        const change = value === '' ? this.pairs.delete(key) : this.pairs.set(key, value, { ttl: Number(ttl) });
+        // A worker that is busy for longer, as with its first stack, follows later.
+        change.catch(() => undefined);
+      },
     });
   }
   start(role) {
