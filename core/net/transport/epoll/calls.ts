@@ -96,8 +96,6 @@ const READ_AND_WRITE = 3n;
 const PRIVATE_AND_ANONYMOUS = 0x22n;
 const NO_FILE = 0xffffffffffffffffn;
 const NO_MEMORY = 0xffffffffffffffffn;
-/** -1: a timeout of epoll_wait(2). */
-const FOR_EVER = 0xffffffffffffffffn;
 
 /** Calls that move the bytes of a connection, with the results of {@link SystemCalls}. */
 export interface ByteCalls {
@@ -311,7 +309,7 @@ export class SystemCalls implements ByteCalls {
 
   /** @param timeout milliseconds; below 0: without an end @returns how many of the events have come */
   wait(epoll: number, eventsAt: bigint, most: number, timeout: number): number {
-    return this.#c.epoll_wait(this.#register(epoll), eventsAt, this.#register(most), timeout < 0 ? FOR_EVER : BigInt(timeout));
+    return this.#c.epoll_wait(this.#register(epoll), eventsAt, this.#register(most), this.#register(timeout));
   }
 
   /** The event loop of Node.js in this thread. @throws Error where this Node.js is otherwise */

@@ -5,7 +5,7 @@ const CONVERTED = 4096;
 export class Registers {
   readonly #values: bigint[] = Array.from({ length: CONVERTED }, (_, value) => BigInt(value));
 
-  /** @param value 32 bits of it are passed: a number below 0 of no descriptor stays one that the system rejects */
+  /** @param value 32 bits of it are passed: one below 0 stays so, as that of no descriptor, which the system rejects, or of no time limit */
   of(value: number): bigint {
     return this.#values[value] ?? BigInt(value >>> 0);
   }
